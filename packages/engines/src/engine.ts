@@ -194,18 +194,15 @@ export type EngineEvent =
 /** Failures to start or to use an engine. `instanceof` is unreliable across package copies: use {@link EngineError.isInstance}. */
 export class EngineError extends Error {
   readonly marker = Symbol.for("topas.EngineError");
-  constructor(
-    readonly code: string,
-    message: string,
-    readonly status = 500,
-    options?: { cause?: unknown },
-  ) {
+  readonly code: string;
+  readonly status: number;
+  constructor(code: string, message: string, status = 500, options?: { cause?: unknown }) {
     super(message, options);
     this.name = "EngineError";
+    this.code = code;
+    this.status = status;
   }
   static isInstance(error: unknown): error is EngineError {
-    return (
-      typeof error === "object" && error !== null && (error as { marker?: unknown }).marker === Symbol.for("topas.EngineError")
-    );
+    return typeof error === "object" && error !== null && (error as { marker?: unknown }).marker === Symbol.for("topas.EngineError");
   }
 }
