@@ -55,7 +55,14 @@ export interface Scheduler {
   explain(id: string): Explanation | null;
   snapshot(): StateSnapshot;
   counters(): Readonly<Record<string, number>>;
+  /** For `/ready`: can it make progress? (K21) */
+  health?(): Health;
   close(): Promise<void>;
+}
+
+export interface Health {
+  readonly ready: boolean;
+  readonly reason: "shutting_down" | "engine_unavailable" | "no_progress" | null;
 }
 
 /** Why a call waited, in seconds; kept for the last 10,000 calls. */

@@ -1,0 +1,53 @@
+import type { CallEnd, EngineSink } from "@topas/engines";
+import type { Loop } from "../loop.ts";
+import type { CallRecord } from "./records.ts";
+
+/** The sink given to the engine: books first, then the client's own sink. */
+export function callSink(loop: Loop, record: CallRecord): EngineSink {
+  const { sink, id, identity, prompt } = record.call;
+  const generated: number[] | null = identity.session !== null && prompt.tokens !== null ? [] : null;
+  const first = (): void => {
+    const now = loop.now();
+    record.firstTokenSeconds = now;
+    loop.lastMovedSeconds = now;
+    loop.apply({ kind: "firstToken", at: now, request: id });
+  };
+  return {
+    head: (status, headers) => sink.head?.(status, headers),
+    raw(chunk) {
+      if (record.firstTokenSeconds === null) first();
+      return sink.raw?.(chunk) ?? true;
+    },
+    token(token, piece) {
+      if (record.firstTokenSeconds === null) first();
+      generated?.push(token);
+      sink.token?.(token, piece);
+    },
+    end(end) {
+      count(loop, record, end);
+      const finished = end.reason === "stop" || end.reason === "length";
+      if (generated !== null && identity.session !== null && end.usage.retainedTokens > 0 && prompt.tokens !== null) {
+        const tokens = new Int32Array(prompt.tokens.length + generated.length);
+        tokens.set(prompt.tokens);
+        tokens.set(generated, prompt.tokens.length);
+        loop.sessions.remember(identity.session, tokens);
+      }
+      loop.settle(record, finished ? "finished" : end.reason === "cancelled" ? "cancelled" : "failed", end.usage.retainedTokens);
+      sink.end(end);
+    },
+  };
+}
+
+function count(loop: Loop, record: CallRecord, end: CallEnd): void {
+  const { usage } = end;
+  const c = loop.counters_;
+  record.cachedTokens = usage.cachedTokens;
+  c.completion_tokens_total += usage.completionTokens ?? 0;
+  c.computed_tokens_total += usage.computedTokens ?? 0;
+  c.redone_tokens_total += usage.redoneTokens ?? 0;
+  if (usage.cachedTokens === null) c.unknown_cached_total++;
+  else {
+    c.prompt_tokens_total += usage.promptTokens ?? 0;
+    c.cached_tokens_total += usage.cachedTokens;
+  }
+}

@@ -1,0 +1,66 @@
+/** Lifetimes of tasks as the gateway sees them: open calls, sessions to drop, idle expiry, tombstones (K40, K70). */
+export interface OpenTask {
+  readonly tenant: string;
+  readonly id: string;
+  readonly calls: Set<string>;
+  readonly sessions: Set<string>;
+  lastSeenSeconds: number;
+  /** The client said the last call has been sent: the task ends with it. */
+  final: boolean;
+}
+
+export class TaskBook {
+  private readonly open = new Map<string, OpenTask>();
+  private readonly tombstones = new Map<string, number>();
+  private readonly idleSeconds: number;
+  private readonly tombstoneSeconds: number;
+  constructor(idleSeconds: number, tombstoneSeconds = 600) {
+    this.idleSeconds = idleSeconds;
+    this.tombstoneSeconds = tombstoneSeconds;
+  }
+
+  get size(): number {
+    return this.open.size;
+  }
+
+  get(task: string): OpenTask | undefined {
+    return this.open.get(task);
+  }
+
+  /** The open task, made if new. */
+  touch(task: string, tenant: string, nowSeconds: number): { task: OpenTask; isNew: boolean } {
+    const known = this.open.get(task);
+    if (known !== undefined) {
+      known.lastSeenSeconds = nowSeconds;
+      return { task: known, isNew: false };
+    }
+    const made: OpenTask = { tenant, id: task, calls: new Set(), sessions: new Set(), lastSeenSeconds: nowSeconds, final: false };
+    this.open.set(task, made);
+    return { task: made, isNew: true };
+  }
+
+  close(task: string): OpenTask | undefined {
+    const known = this.open.get(task);
+    this.open.delete(task);
+    return known;
+  }
+
+  /** A cancelled task refuses late calls for a while. */
+  bury(task: string, nowSeconds: number): void {
+    this.tombstones.set(task, nowSeconds + this.tombstoneSeconds);
+  }
+
+  isBuried(task: string, nowSeconds: number): boolean {
+    const until = this.tombstones.get(task);
+    if (until === undefined) return false;
+    if (until > nowSeconds) return true;
+    this.tombstones.delete(task);
+    return false;
+  }
+
+  /** Tasks with no open call that nobody has mentioned for `idleSeconds`. */
+  idle(nowSeconds: number): OpenTask[] {
+    for (const [task, until] of this.tombstones) if (until <= nowSeconds) this.tombstones.delete(task);
+    return [...this.open.values()].filter((t) => t.calls.size === 0 && nowSeconds - t.lastSeenSeconds >= this.idleSeconds);
+  }
+}
