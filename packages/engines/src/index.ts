@@ -15,3 +15,6 @@ export type {
   PromptInput,
   Sampling,
 } from "./engine.ts";
+export type { CallScript } from "./scripted/job.ts";
+export { ScriptedEngine } from "./scripted/scripted-engine.ts";
+export type { ScriptedOptions } from "./scripted/scripted-engine.ts";

@@ -1,0 +1,105 @@
+/** Residency and preemption commands of the scripted engine: carried out at once, one outcome each. */
+import type { EntryId } from "@topas/core";
+import type { CommandOutcome, EngineCommand } from "../engine.ts";
+import type { Job } from "./job.ts";
+import { admit, beginLoad, evictFor } from "./residency.ts";
+import type { ScriptedState } from "./state.ts";
+import { SCRIPTED_KV_BYTES } from "./state.ts";
+
+const say = (outcome: CommandOutcome["outcome"], tokens = 0, moved = 0): CommandOutcome => ({
+  outcome,
+  tokens,
+  bytes: moved * SCRIPTED_KV_BYTES,
+  ms: 0,
+});
+
+export function carryOut(state: ScriptedState, command: EngineCommand): CommandOutcome {
+  switch (command.op) {
+    case "preempt":
+      return preempt(state, state.jobs.get(command.id), command.keep === "swap");
+    case "resume":
+      return resume(state, state.jobs.get(command.id));
+    case "evict":
+      return evict(state, command.entry, command.keepHost);
+    case "load":
+      return load(state, command.entry);
+    case "dropHost":
+      if (!state.ledger.host.delete(command.entry)) return say("unknownId");
+      state.emit({ kind: "hostDropped", entry: command.entry });
+      return say("enforced");
+    case "rank":
+      state.order = [...command.order];
+      return say("enforced");
+  }
+}
+
+function preempt(state: ScriptedState, job: Job | undefined, swap: boolean): CommandOutcome {
+  if (job === undefined || job.state === "preempted") return say("unknownId");
+  const tokens = job.cells;
+  const kept = swap ? tokens : 0;
+  if (kept > 0 && state.options.hostTokens === 0) return say("unsupported");
+  if (kept > state.ledger.hostFree()) return say("noRoom");
+  state.suspend(job);
+  job.state = "preempted";
+  if (kept > 0) state.ledger.swapped.set(job.call.id, kept);
+  state.emit({ kind: "preempted", request: job.call.id, by: "us", keptTokens: kept, bytes: kept * SCRIPTED_KV_BYTES });
+  return say("enforced", tokens, kept);
+}
+
+/** Goes to the head of the queue and runs at once if it fits; waits there while its prefix loads; else stays preempted. */
+function resume(state: ScriptedState, job: Job | undefined): CommandOutcome {
+  if (job === undefined || job.state !== "preempted") return say("unknownId");
+  const kept = state.ledger.swapped.get(job.call.id) ?? 0;
+  job.state = "queued";
+  state.queue.unshift(job);
+  if (!admit(state, job) && !prefixLoading(state, job)) {
+    state.queue.shift();
+    job.state = "preempted";
+    return say("noRoom");
+  }
+  return say("enforced", kept, kept);
+}
+
+function prefixLoading(state: ScriptedState, job: Job): boolean {
+  const entry = job.prefix === null ? undefined : state.ledger.prefixes.get(job.prefix);
+  return entry !== undefined && entry.filled < entry.tokens;
+}
+
+function evict(state: ScriptedState, id: EntryId, keepHost: boolean): CommandOutcome {
+  const { ledger } = state;
+  const prefix = ledger.prefixes.get(id);
+  const session = ledger.sessions.get(id);
+  if (prefix === undefined && session === undefined) return say("unknownId");
+  // Cells of a running call cannot leave, and a load that has begun is somebody's wait.
+  if (prefix !== undefined && (prefix.users > 0 || prefix.filled < prefix.tokens)) return say("unsupported");
+  const tokens = prefix?.tokens ?? session?.cells ?? 0;
+  const had = ledger.host.has(id);
+  if (keepHost && !had) {
+    if (state.options.hostTokens === 0) return say("unsupported");
+    if (tokens > ledger.hostFree()) return say("noRoom");
+    ledger.host.set(id, session === undefined ? { kind: "prefix", tokens } : { kind: "session", session });
+  }
+  ledger.drop(id);
+  const moved = keepHost && !had ? tokens : 0;
+  state.emit({ kind: "evicted", entry: id, tokens, keptOnHost: ledger.host.has(id), bytes: moved * SCRIPTED_KV_BYTES, ms: 0 });
+  return say("enforced", tokens, moved);
+}
+
+/** Accepted at once; `loaded` tells when calls can use the entry. */
+function load(state: ScriptedState, id: EntryId): CommandOutcome {
+  const { ledger } = state;
+  const resident = ledger.prefixes.get(id)?.tokens ?? ledger.sessions.get(id)?.cells;
+  if (resident !== undefined) return say("enforced", resident);
+  const copy = ledger.host.get(id);
+  const session = copy?.kind === "session" ? copy.session : null;
+  const tokens = session?.cells ?? (copy?.kind === "prefix" ? copy.tokens : state.known.get(id));
+  if (tokens === undefined) return say("unknownId");
+  if (!evictFor(state, tokens, [id])) return say("noRoom");
+  if (session !== null) {
+    ledger.addSession(id, session);
+    state.emit({ kind: "loaded", entry: id, tokens, computedTokens: 0, bytes: tokens * SCRIPTED_KV_BYTES, ms: 0 });
+    return say("enforced", tokens, tokens);
+  }
+  const fromHost = beginLoad(state, id, tokens);
+  return say("enforced", tokens, fromHost ? tokens : 0);
+}
