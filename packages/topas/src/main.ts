@@ -1,0 +1,18 @@
+import { Command } from "commander";
+import { demoCommand } from "./commands/demo.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { friendly } from "./friendly.ts";
+
+const program = new Command("topas")
+  .description("Workflow-aware scheduling for multi-agent LLM serving")
+  .version("0.1.0")
+  .showHelpAfterError("(see topas --help)");
+serveCommand(program);
+demoCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(friendly(error));
+  process.exitCode = 1;
+}
