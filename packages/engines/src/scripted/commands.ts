@@ -13,7 +13,7 @@ const say = (outcome: CommandOutcome["outcome"], tokens = 0, moved = 0): Command
   ms: 0,
 });
 
-export function carryOut(state: ScriptedState, command: EngineCommand): CommandOutcome {
+export function carryOut(state: ScriptedState, command: EngineCommand): CommandOutcome | Promise<CommandOutcome> {
   switch (command.op) {
     case "preempt":
       return preempt(state, state.jobs.get(command.id), command.keep === "swap");
@@ -36,9 +36,8 @@ export function carryOut(state: ScriptedState, command: EngineCommand): CommandO
 function preempt(state: ScriptedState, job: Job | undefined, swap: boolean): CommandOutcome {
   if (job === undefined || job.state === "preempted") return say("unknownId");
   const tokens = job.cells;
-  const kept = swap ? tokens : 0;
-  if (kept > 0 && state.options.hostTokens === 0) return say("unsupported");
-  if (kept > state.ledger.hostFree()) return say("noRoom");
+  // No room on the host: the cells are needed all the same, so the call will compute them again.
+  const kept = swap && tokens <= state.ledger.hostFree() ? tokens : 0;
   state.suspend(job);
   job.state = "preempted";
   if (kept > 0) state.ledger.swapped.set(job.call.id, kept);
@@ -72,23 +71,16 @@ function evict(state: ScriptedState, id: EntryId, keepHost: boolean): CommandOut
   if (prefix === undefined && session === undefined) return say("unknownId");
   // Cells of a running call cannot leave, and a load that has begun is somebody's wait.
   if (prefix !== undefined && (prefix.users > 0 || prefix.filled < prefix.tokens)) return say("unsupported");
-  const tokens = prefix?.tokens ?? session?.cells ?? 0;
-  const had = ledger.host.has(id);
-  if (keepHost && !had) {
-    if (state.options.hostTokens === 0) return say("unsupported");
-    if (tokens > ledger.hostFree()) return say("noRoom");
-    ledger.host.set(id, session === undefined ? { kind: "prefix", tokens } : { kind: "session", session });
-  }
-  ledger.drop(id);
-  const moved = keepHost && !had ? tokens : 0;
-  state.emit({ kind: "evicted", entry: id, tokens, keptOnHost: ledger.host.has(id), bytes: moved * SCRIPTED_KV_BYTES, ms: 0 });
+  const { tokens, moved } = state.evict(id, keepHost);
   return say("enforced", tokens, moved);
 }
 
-/** Accepted at once; `loaded` tells when calls can use the entry. */
-function load(state: ScriptedState, id: EntryId): CommandOutcome {
+/** Answered when calls can use the entry, or when it is clear that they will not. */
+function load(state: ScriptedState, id: EntryId): CommandOutcome | Promise<CommandOutcome> {
   const { ledger } = state;
-  const resident = ledger.prefixes.get(id)?.tokens ?? ledger.sessions.get(id)?.cells;
+  const prefix = ledger.prefixes.get(id);
+  if (prefix !== undefined && prefix.filled < prefix.tokens) return loaded(state, id, prefix.tokens);
+  const resident = prefix?.tokens ?? ledger.sessions.get(id)?.cells;
   if (resident !== undefined) return say("enforced", resident);
   const copy = ledger.host.get(id);
   const session = copy?.kind === "session" ? copy.session : null;
@@ -100,6 +92,9 @@ function load(state: ScriptedState, id: EntryId): CommandOutcome {
     state.emit({ kind: "loaded", entry: id, tokens, computedTokens: 0, bytes: tokens * SCRIPTED_KV_BYTES, ms: 0 });
     return say("enforced", tokens, tokens);
   }
-  const fromHost = beginLoad(state, id, tokens);
-  return say("enforced", tokens, fromHost ? tokens : 0);
+  return beginLoad(state, id, tokens) ? say("enforced", tokens, tokens) : loaded(state, id, tokens);
+}
+
+async function loaded(state: ScriptedState, id: EntryId, tokens: number): Promise<CommandOutcome> {
+  return (await state.whenResident(id)) ? say("enforced", tokens) : say("noRoom");
 }

@@ -82,6 +82,7 @@ export function loadPrefixes(state: ScriptedState, chunk: number): number {
     left -= count;
     if (entry.filled < entry.tokens) continue;
     state.emit({ kind: "loaded", entry: id, tokens: entry.tokens, computedTokens: entry.computed, bytes: 0, ms: 0 });
+    state.settle(id, true);
   }
   if (left < chunk) admitJobs(state);
   return left;
@@ -112,10 +113,7 @@ export function evictFor(state: ScriptedState, cells: number, spare: readonly (E
     short -= size.get(id) ?? 0;
   }
   if (short > 0) return false;
-  for (const id of chosen) {
-    const tokens = ledger.drop(id);
-    state.emit({ kind: "evicted", entry: id, tokens, keptOnHost: ledger.host.has(id), bytes: 0, ms: 0 });
-  }
+  for (const id of chosen) state.evict(id, true);
   return true;
 }
 

@@ -110,6 +110,24 @@ describe("ScriptedEngine", () => {
     expect(alone.text).toBe(young.text);
   });
 
+  test("a load is answered when the entry is resident, or lost", async () => {
+    const { engine, call } = await setup();
+    const entry = `prefix:${(await call("", "a", "x")).prompt.prefix!.id}` as const;
+    const both = engine.apply([
+      { op: "load", entry },
+      { op: "load", entry },
+    ]);
+    engine.tick();
+    expect(await both).toMatchObject([
+      { outcome: "enforced", tokens: 41, bytes: 0 },
+      { outcome: "enforced", tokens: 41 },
+    ]);
+    expect(await engine.apply([{ op: "evict", entry, keepHost: false }])).toMatchObject([{ outcome: "enforced", tokens: 41 }]);
+    const lost = engine.apply([{ op: "load", entry }]);
+    engine.crash();
+    expect(await lost).toMatchObject([{ outcome: "noRoom", tokens: 0 }]);
+  });
+
   test("scripts: stop, fail, stall and release; stop strings; refusals", async () => {
     const { engine, call } = await setup({
       script: ({ id }) => ({ stop: { tokens: 3 }, fail: { failAfter: 2 }, stall: { stallAfter: 1 } })[id],
@@ -195,7 +213,7 @@ describe("ScriptedEngine", () => {
       calls.forEach((made, n) => engine.submit(made, heard[n]!));
       for (const step of commands) {
         if (typeof step === "number") engine.tick(step);
-        else await engine.apply([step]);
+        else void engine.apply([step]);
         engine.checkInvariants();
       }
       for (let round = 0; round < 400 && engine.state.jobs.size > 0; round++) {

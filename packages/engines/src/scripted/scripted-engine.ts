@@ -33,7 +33,7 @@ export interface ScriptedOptions {
   readonly chunkTokens?: number;
   /** Milliseconds between steps while there is work; "manual": only `tick()` moves time. */
   readonly stepMs?: number | "manual";
-  /** Host tier, tokens; 0: none, then nothing is kept on the host and swap is refused. */
+  /** Host tier, tokens; 0: none, then evicting drops and preempting recomputes. */
   readonly hostTokens?: number;
   /** Hold `maxTokens` at admission, so that a call never lacks a cell (default). False: calls may be preempted by the engine. */
   readonly reserve?: boolean;
@@ -156,9 +156,9 @@ export class ScriptedEngine implements Engine {
   resume(): void {}
 
   apply(commands: readonly EngineCommand[]): Promise<readonly CommandOutcome[]> {
-    const outcomes = commands.map((command) => carryOut(this.state, command));
+    const outcomes = commands.map(async (command) => carryOut(this.state, command));
     this.#wake();
-    return Promise.resolve(outcomes);
+    return Promise.all(outcomes);
   }
 
   subscribe(listener: (event: EngineEvent) => void): () => void {
@@ -170,7 +170,7 @@ export class ScriptedEngine implements Engine {
     this.#closed = true;
     this.#up = false;
     for (const job of this.state.jobs.values()) this.#finish(job, { reason: "cancelled" });
-    this.state.ledger.reset();
+    this.state.reset();
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.state.listeners.clear();
@@ -185,8 +185,7 @@ export class ScriptedEngine implements Engine {
       const retryable = job.output.length === 0;
       this.#finish(job, { reason: "failed", error: { code: "engine_lost", message, status: 503, retryable } });
     }
-    this.state.ledger.reset();
-    this.state.order = [];
+    this.state.reset();
   }
 
   /** Comes back empty and announces `ready`. */

@@ -28,6 +28,8 @@ export class ScriptedState {
   readonly known = new Map<EntryId, number>();
   /** Whom to evict first when it runs short. */
   order: readonly EntryId[] = [];
+  /** Loads somebody waits for: told true when the entry is resident, false when it will not be. */
+  readonly waits = new Map<EntryId, ((resident: boolean) => void)[]>();
   readonly listeners = new Set<(event: EngineEvent) => void>();
 
   constructor(options: StateOptions) {
@@ -61,6 +63,42 @@ export class ScriptedState {
     job.cells = 0;
     const at = this.queue.indexOf(job);
     if (at >= 0) this.queue.splice(at, 1);
+  }
+
+  whenResident(id: EntryId): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiting = this.waits.get(id);
+      if (waiting === undefined) this.waits.set(id, [resolve]);
+      else waiting.push(resolve);
+    });
+  }
+
+  settle(id: EntryId, resident: boolean): void {
+    const waiting = this.waits.get(id) ?? [];
+    this.waits.delete(id);
+    for (const resolve of waiting) resolve(resident);
+  }
+
+  /** The device lost everything. */
+  reset(): void {
+    this.ledger.reset();
+    this.order = [];
+    for (const id of this.waits.keys()) this.settle(id, false);
+  }
+
+  /** Evicts an idle entry, its copy going to or staying on the host when `keepHost` and there is room. Returns tokens freed and moved. */
+  evict(id: EntryId, keepHost: boolean): { readonly tokens: number; readonly moved: number } {
+    const { ledger } = this;
+    const session = ledger.sessions.get(id);
+    const tokens = session?.cells ?? ledger.prefixes.get(id)?.tokens ?? 0;
+    const had = ledger.host.has(id);
+    const copies = keepHost && !had && tokens <= ledger.hostFree();
+    if (copies) ledger.host.set(id, session === undefined ? { kind: "prefix", tokens } : { kind: "session", session });
+    if (!keepHost) ledger.host.delete(id);
+    ledger.drop(id);
+    const moved = copies ? tokens : 0;
+    this.emit({ kind: "evicted", entry: id, tokens, keptOnHost: ledger.host.has(id), bytes: moved * SCRIPTED_KV_BYTES, ms: 0 });
+    return { tokens, moved };
   }
 
   emit(event: EngineEvent): void {
