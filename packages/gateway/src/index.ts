@@ -1,1 +1,16 @@
-export {};
+export { systemClock, type Clock } from "./clock.ts";
+export { errorCatalogue, GatewayError, type CatalogueRow, type ErrorCode, type GatewayErrorOptions } from "./errors.ts";
+export { headerNames, metricNames } from "./names.ts";
+export {
+  defaultLimits,
+  type GatewayLimits,
+  type GatewayOptions,
+  type Identified,
+  type Identify,
+  type IdentifyInput,
+  type ParseReceipt,
+  type ParseWorkflow,
+  type ReceiptIdentity,
+} from "./options.ts";
+export type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
+export { buildGateway } from "./server.ts";

@@ -1,0 +1,94 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Graph } from "@topas/core";
+import type { PreparedPrompt, PromptInput } from "@topas/engines";
+import type { Clock } from "./clock.ts";
+import type { CallIdentity, Scheduler } from "./scheduler.ts";
+
+export interface IdentifyInput {
+  /** From the API key only; nothing a client writes can change it. */
+  readonly tenant: string;
+  /** Ours, unique in the process. */
+  readonly requestId: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The shareable prefix as the engine tokenized it; null: nothing to share. */
+  readonly prefixId: string | null;
+  /** Monotonic seconds. */
+  readonly nowSeconds: number;
+  /** Wall clock, for comparing with foreign clocks only. */
+  readonly nowMs: number;
+}
+
+export interface Identified {
+  readonly identity: CallIdentity;
+  /** `ok`, `absent` or `ignored:<code>`. */
+  readonly receiptStatus: string;
+  /** For `x-topas-receipt-warning`, one line each. */
+  readonly warnings: readonly string[];
+}
+
+/** Never throws: an unreadable receipt is a status, and the call is served as if it had none. */
+export type Identify = (input: IdentifyInput) => Identified;
+
+export type ReceiptIdentity = Parameters<Scheduler["receipt"]>[0];
+
+/** Throws a GatewayError 422 `invalid_receipt`. */
+export type ParseReceipt = (input: {
+  readonly tenant: string;
+  readonly body: unknown;
+  readonly nowSeconds: number;
+  readonly nowMs: number;
+}) => ReceiptIdentity;
+
+/** Throws a GatewayError 422 `invalid_workflow` naming the stage or edge at fault. Returns the graph as calls will see it. */
+export type ParseWorkflow = (input: { readonly tenant: string; readonly id: string; readonly body: unknown }) => Graph;
+
+/** A client's task id as `CallIdentity.task` has it. */
+export type ScopeTask = (tenant: string, taskId: string) => string;
+
+export interface GatewayLimits {
+  /** Largest request body in bytes. */
+  readonly bodyBytes: number;
+  /** Output limit of a call that names none, in tokens. */
+  readonly maxTokensDefault: number;
+  /** Seconds between `: ping` comments on a stream that has not had its first byte. */
+  readonly pingSeconds: number;
+  /** Unread bytes a token stream may hold back before the call is cut (slow reader). */
+  readonly streamBufferBytes: number;
+  /** Waiting calls beyond which a call is refused before its body is read; null: the scheduler alone decides. */
+  readonly queueCalls: number | null;
+  /** Seconds that open calls get to finish when the gateway closes. */
+  readonly drainSeconds: number;
+  /** What happens to a second call with the x-request-id of one in flight. */
+  readonly duplicateRequestIds: "refuse" | "serve";
+}
+
+export interface GatewayOptions {
+  readonly scheduler: Scheduler;
+  /** The engine's own `prepare`. */
+  readonly prepare: (input: PromptInput) => Promise<PreparedPrompt>;
+  /** Ids that `/v1/models` lists; the first one names answers of engines that do not name themselves. */
+  readonly models: readonly string[];
+  readonly identify: Identify;
+  readonly parseWorkflow?: ParseWorkflow;
+  readonly parseReceipt?: ParseReceipt;
+  readonly scopeTask: ScopeTask;
+  readonly limits?: Partial<GatewayLimits>;
+  /** API key to tenant. Absent or empty: open, everybody is tenant "default". */
+  readonly keys?: ReadonlyMap<string, string>;
+  /** Absent: admin routes answer on loopback only. */
+  readonly adminToken?: string;
+  readonly clock?: Clock;
+  /** pino level and destination; false: silent. Secrets are redacted. Successful calls are logged at debug. */
+  readonly log?: false | { readonly level: string; readonly stream?: { write(line: string): void } };
+}
+
+export const defaultLimits: GatewayLimits = {
+  bodyBytes: 8 * 1024 * 1024,
+  maxTokensDefault: 512,
+  pingSeconds: 10,
+  streamBufferBytes: 1024 * 1024,
+  queueCalls: null,
+  drainSeconds: 30,
+  duplicateRequestIds: "refuse",
+};

@@ -1,0 +1,18 @@
+import type { FastifyInstance } from "fastify";
+import type { Scheduler } from "../scheduler.ts";
+
+/** `/health`: the process lives. `/ready`: it can take a call and make progress (K21). */
+export function healthRoutes(app: FastifyInstance, scheduler: Scheduler, isDraining: () => boolean): void {
+  app.get("/health", { config: { access: "open" } }, () => ({ status: "ok" }));
+  app.get("/ready", { config: { access: "open" } }, (_request, reply) => {
+    const reason = notReady(scheduler, isDraining());
+    return reply.code(reason === null ? 200 : 503).send(reason === null ? { status: "ready" } : { status: "not_ready", reason });
+  });
+}
+
+/** null: ready. */
+export function notReady(scheduler: Scheduler, draining: boolean): string | null {
+  if (draining) return "shutting_down";
+  const { ready, reason } = scheduler.health();
+  return ready ? null : (reason ?? "no_progress");
+}
