@@ -40,11 +40,8 @@ export type ParseReceipt = (input: {
   readonly nowMs: number;
 }) => ReceiptIdentity;
 
-/** Throws a GatewayError 422 `invalid_workflow` naming the stage or edge at fault. Returns the graph as calls will see it. */
-export type ParseWorkflow = (input: { readonly tenant: string; readonly id: string; readonly body: unknown }) => Graph;
-
-/** A client's task id as `CallIdentity.task` has it. */
-export type ScopeTask = (tenant: string, taskId: string) => string;
+/** Throws a GatewayError 422 `invalid_workflow` naming the stage or edge at fault. */
+export type ParseWorkflow = (id: string, body: unknown) => Graph;
 
 export interface GatewayLimits {
   /** Largest request body in bytes. */
@@ -72,7 +69,6 @@ export interface GatewayOptions {
   readonly identify: Identify;
   readonly parseWorkflow?: ParseWorkflow;
   readonly parseReceipt?: ParseReceipt;
-  readonly scopeTask: ScopeTask;
   readonly limits?: Partial<GatewayLimits>;
   /** API key to tenant. Absent or empty: open, everybody is tenant "default". */
   readonly keys?: ReadonlyMap<string, string>;

@@ -243,7 +243,7 @@ test("K40: a cancelled task ends its calls with 410", async () => {
 
 test("K66: workflows are parsed and declared, or refused with 422; receipts likewise", async () => {
   rig = await createRig({
-    parseWorkflow: ({ body }) => {
+    parseWorkflow: (_id, body) => {
       if ((body as { bad?: boolean }).bad)
         throw new GatewayError("invalid_workflow", { message: "edges: b -> a closes a cycle", param: "edges" });
       return { stages: [{ id: "a", agent: "A" }], edges: [] };

@@ -72,7 +72,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   modelRoutes(app, options.models, Math.floor(clock.unixMs() / 1000));
   workflowRoutes(app, scheduler, options.parseWorkflow);
   receiptRoutes(app, { scheduler, parseReceipt: options.parseReceipt, clock });
-  taskRoutes(app, scheduler, options.scopeTask);
+  taskRoutes(app, scheduler);
   explainRoutes(app, scheduler, gate.ids);
   stateRoutes(app, scheduler);
   healthRoutes(app, scheduler, isDraining);

@@ -10,7 +10,7 @@ export function workflowRoutes(app: FastifyInstance, scheduler: Scheduler, parse
     if (parseWorkflow === undefined)
       throw new GatewayError("not_found", { message: "this gateway takes no workflow declarations" });
     const { id } = request.params;
-    const graph = parseWorkflow({ tenant: request.tenant, id, body: parseJsonObject(request.body) });
+    const graph = parseWorkflow(id, parseJsonObject(request.body));
     scheduler.declareWorkflow(request.tenant, id, graph);
     return { id, stages: graph.stages.length, edges: graph.edges.length };
   });

@@ -76,8 +76,8 @@ export class FakeScheduler implements Scheduler {
     this.log.push(`receipt ${identity.tenant} ${identity.task}`);
   }
 
-  finishTask(tenant: string, task: string, outcome: "done" | "cancelled"): boolean {
-    this.log.push(`finish ${tenant} ${task} ${outcome}`);
+  finishTask(tenant: string, id: string, outcome: "done" | "cancelled"): boolean {
+    const task = `${tenant}/${id}`;
     const own = this.calls.filter(
       (call) => call.identity.task === task && (this.running.has(call.id) || this.waiting.includes(call)),
     );

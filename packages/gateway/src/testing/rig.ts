@@ -45,7 +45,6 @@ export async function createRig(options: Partial<GatewayOptions> = {}, listens =
     },
     models: ["made-1"],
     identify,
-    scopeTask: (tenant, task) => `${tenant}/${task}`,
     ...options,
     limits: { drainSeconds: 0.05, ...options.limits },
   });
