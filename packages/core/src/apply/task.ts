@@ -1,0 +1,161 @@
+import { observeStage, observeTask, profileKeys } from "../estimate/profile.ts";
+import type { Graph, TaskHints, TaskSpec } from "../events.ts";
+import { compileGraph } from "../graph/compile.ts";
+import { leaveLoopStage, refreshReadiness } from "../graph/progress.ts";
+import { validateGraph } from "../graph/validate.ts";
+import { forgetIfUnused } from "../ledger.ts";
+import { count, type StageState, type State, type TaskState } from "../state.ts";
+
+export function applyTaskArrived(state: State, spec: TaskSpec): void {
+  if (state.tasks.has(spec.id)) {
+    count(state, "tasksRepeated");
+    return;
+  }
+  const weight = spec.weight ?? 1;
+  state.tasks.set(spec.id, {
+    id: spec.id,
+    tenant: spec.tenant,
+    workflow: spec.workflow,
+    arrivalSeconds: Math.min(spec.arrivalSeconds, state.nowSeconds),
+    weight: weight > 0 && Number.isFinite(weight) ? weight : 1,
+    graph: null,
+    stages: new Map(),
+    loops: new Map(),
+    hints: {},
+    hintAttainedSeconds: 0,
+    attainedSeconds: 0,
+    callsStarted: 0,
+    live: 0,
+    done: false,
+    failure: null,
+  });
+}
+
+/** The newest valid graph wins; what is already done stays recorded (K67). An invalid one is counted and ignored. */
+export function applyGraph(state: State, id: string, graph: Graph): void {
+  const task = state.tasks.get(id);
+  if (task === undefined) return count(state, "unknownTasks");
+  if (!validateGraph(graph).ok) return count(state, "graphsRefused");
+  if (task.graph !== null) count(state, "graphsRevised");
+  const compiled = compileGraph(graph);
+  const before = new Map(task.stages);
+  const loopsBefore = new Map<string, TaskState["loops"] extends Map<number, infer L> ? L : never>();
+  task.graph?.nodes.forEach((node, index) => {
+    const loop = task.loops.get(index);
+    if (node.loop !== null && loop !== undefined) loopsBefore.set(node.loop.head, loop);
+  });
+  task.graph = compiled;
+  task.stages.clear();
+  task.loops.clear();
+  compiled.nodes.forEach((node, index) => {
+    if (node.loop !== null) {
+      const old = loopsBefore.get(node.loop.head);
+      const loop = old ?? { roundsDone: 0, open: false, doneInRound: new Set<string>(), overrun: false, exited: false };
+      if (old !== undefined) loop.exited = loop.overrun = false;
+      task.loops.set(index, loop);
+    }
+    for (const stage of node.stages) {
+      const old = before.get(stage.id);
+      before.delete(stage.id);
+      task.stages.set(stage.id, {
+        id: stage.id,
+        agent: stage.agent,
+        keys: profileKeys(task.tenant, stage.agent, stage.id),
+        status: old?.status ?? "blocked",
+        attainedSeconds: old?.attainedSeconds ?? 0,
+        rounds: old?.rounds ?? 0,
+        declared: {
+          rounds: stage.rounds ?? null,
+          serviceSeconds: stage.serviceSeconds ?? null,
+          outputTokens: stage.expectedOutputTokens ?? null,
+        },
+        virtual: false,
+        request: old?.request ?? null,
+        voluntaryPreemptions: old?.voluntaryPreemptions ?? 0,
+      });
+    }
+  });
+  for (const [name, stage] of before) if (stage.request !== null) task.stages.set(name, { ...stage, virtual: true });
+  refreshReadiness(task);
+}
+
+/** Hints replace earlier ones field by field; absurd numbers are dropped and counted. */
+export function applyHints(state: State, id: string, stageId: string | null, hints: TaskHints): void {
+  const task = state.tasks.get(id);
+  if (task === undefined) return count(state, "unknownTasks");
+  const clean: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(hints)) {
+    if (typeof value === "number" && !(Number.isFinite(value) && value >= 0)) count(state, "hintsRefused");
+    else if (value !== undefined) clean[key] = value;
+  }
+  const valid = clean as TaskHints;
+  const stage = stageId === null ? undefined : task.stages.get(stageId);
+  if (stage !== undefined && valid.expectedOutputTokens !== undefined) {
+    stage.declared = { ...stage.declared, outputTokens: valid.expectedOutputTokens };
+    delete clean["expectedOutputTokens"];
+  }
+  task.hints = { ...task.hints, ...clean };
+  if (valid.remainingPathSeconds !== undefined) task.hintAttainedSeconds = task.attainedSeconds;
+}
+
+export function newVirtualStage(tenant: string, id: string, agent: string): StageState {
+  return {
+    id,
+    agent,
+    keys: profileKeys(tenant, agent, id),
+    status: "ready",
+    attainedSeconds: 0,
+    rounds: 0,
+    declared: { rounds: null, serviceSeconds: null, outputTokens: null },
+    virtual: true,
+    request: null,
+    voluntaryPreemptions: 0,
+  };
+}
+
+/** The visit of a stage is over: learn from it, book the loop round, release what waited for it. */
+export function finishStage(state: State, task: TaskState, stage: StageState): void {
+  if (stage.status === "done" || stage.status === "skipped") return;
+  stage.status = "done";
+  observeStage(state.profile, stage.keys, stage.attainedSeconds, stage.rounds);
+  leaveLoopStage(task, stage);
+  refreshReadiness(task);
+}
+
+export function applyStageDone(state: State, id: string, stageId: string): void {
+  const task = state.tasks.get(id);
+  const stage = task?.stages.get(stageId);
+  if (task === undefined || stage === undefined) return count(state, "unknownStages");
+  if (stage.request !== null) return count(state, "graphContradictions");
+  finishStage(state, task, stage);
+}
+
+export function applyStageSkipped(state: State, id: string, stageId: string): void {
+  const task = state.tasks.get(id);
+  const stage = task?.stages.get(stageId);
+  if (task === undefined || stage === undefined) return count(state, "unknownStages");
+  if (stage.request !== null) return count(state, "graphContradictions");
+  stage.status = "skipped";
+  refreshReadiness(task);
+}
+
+/** The task is over: its sessions are worthless; its live calls still get their own terminal events. */
+export function applyTaskOver(state: State, id: string, outcome: "done" | "cancelled"): void {
+  const task = state.tasks.get(id);
+  if (task === undefined) return;
+  if (!task.done && outcome === "done") {
+    state.ageScale.completed += 1;
+    const weight = Math.max(0.02, 1 / state.ageScale.completed);
+    state.ageScale.seconds += weight * (Math.max(1, task.attainedSeconds) - state.ageScale.seconds);
+    observeTask(state.profile, task.tenant, task.workflow, task.callsStarted);
+  }
+  task.done = true;
+  for (const entry of state.entries.values()) if (entry.task === id) entry.dead = true;
+  forgetTaskIfOver(state, task);
+}
+
+export function forgetTaskIfOver(state: State, task: TaskState): void {
+  if (!task.done || task.live > 0) return;
+  state.tasks.delete(task.id);
+  for (const entry of state.entries.values()) if (entry.task === task.id) forgetIfUnused(state, entry);
+}

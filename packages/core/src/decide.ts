@@ -1,0 +1,154 @@
+import { cover, evictActions, evictionOrder } from "./evict/cover.ts";
+import type { Decision, LoadAction, PreemptMode, Why } from "./events.ts";
+import { explainPlan } from "./explain-plan.ts";
+import { pack } from "./pack.ts";
+import type { Admission, Plan, Policy, SearchResult } from "./policy/policy.ts";
+import { full } from "./reserve/full.ts";
+import type { RequestState, State } from "./state.ts";
+import { costTokens, createView, type View } from "./view.ts";
+
+/** Seconds after a preempting instant at which the next decision may be asked for. */
+const NEXT_INSTANT_SECONDS = 0.001;
+const TICK_SECONDS = 1;
+
+/**
+ * What to do now. Pure: reads the state, changes nothing, and equal inputs give equal decisions. Feasible by construction.
+ * The caller commits the result with a `committed` event before carrying it out.
+ */
+export function decide(state: State, policy: Policy, nowSeconds: number): Decision {
+  const view = createView(state, nowSeconds, state.config.failsOnOverflow ? full : policy.reserve);
+  if (state.preemptedAtSeconds !== null && nowSeconds <= state.preemptedAtSeconds)
+    return emptyDecision(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);
+  if (!policy.options.governs) return admitEverything(view, policy);
+  const { plan, search, guardedBy } = choose(view, policy);
+  return realise(view, policy, plan, search, guardedBy);
+}
+
+interface Choice {
+  readonly plan: Plan;
+  readonly search: SearchResult | null;
+  readonly guardedBy: RequestState | null;
+}
+
+function choose(view: View, policy: Policy): Choice {
+  const { order, options } = policy;
+  const none = { search: null, guardedBy: null };
+  if (view.waiting.length === 0) return { plan: { admit: [], preempt: [] }, ...none };
+  if (options.allFits && everythingFits(view)) return { plan: planOf(view, policy, order.sort(view)), ...none };
+  if (order.kind === "keys") {
+    const packed = pack(view, order.sort(view), options);
+    return { plan: planOf(view, policy, packed.taken), search: null, guardedBy: packed.guardedBy };
+  }
+  const search = order.search(view, policy);
+  const idle = view.running.length === 0 && search.best.admit.length === 0;
+  const plan = idle ? (search.bestAdmitting ?? fill(view, policy)) : search.best;
+  return { plan, search, guardedBy: null };
+}
+
+/** An engine never stays idle while a waiting request fits, whatever the score says (1.4). */
+function fill(view: View, policy: Policy): Plan {
+  return planOf(view, policy, pack(view, policy.order.sort(view), { ...policy.options, fit: "over" }).taken);
+}
+
+function planOf(view: View, policy: Policy, taken: readonly RequestState[]): Plan {
+  const credits = policy.order.kind === "search" ? policy.order.credits(view, policy, taken) : [];
+  const admit = taken.map((request, i): Admission => ({
+    request,
+    needTokens: view.needTokens(request),
+    gainSeconds: credits[i] ?? 0,
+  }));
+  return { admit, preempt: [] };
+}
+
+function everythingFits(view: View): boolean {
+  if (view.waiting.length > view.slots) return false;
+  let room = view.roomTokens;
+  const taken = new Set<NonNullable<RequestState["prefix"]>>();
+  for (const request of view.waiting) {
+    room -= costTokens(view, request, taken);
+    if (room < 0) return false;
+    if (request.prefix !== null) taken.add(request.prefix);
+  }
+  return true;
+}
+
+function realise(view: View, policy: Policy, plan: Plan, search: SearchResult | null, guardedBy: RequestState | null): Decision {
+  const { state, nowSeconds } = view;
+  const order = evictionOrder(view, policy.evict.values(view));
+  const moved = cover(view, plan, order);
+  const evicted = new Set(moved.evict);
+  const mode = preemptMode(state);
+  const load = moved.incoming.map((entry): LoadAction => ({ entry: entry.id, from: entry.onHost ? "host" : "compute" }));
+  return {
+    policy: policy.id,
+    atSeconds: nowSeconds,
+    preempt: plan.preempt.map((request) => ({ request: request.spec.id, mode })),
+    evict: evictActions(view, moved.evict),
+    load,
+    admit: plan.admit.map(({ request, needTokens, gainSeconds }) => ({
+      request: request.spec.id,
+      needTokens,
+      creditSeconds: gainSeconds,
+    })),
+    keep: order.filter((entry) => !evicted.has(entry)).map((entry) => entry.id),
+    why: explainPlan(view, plan, search, guardedBy),
+    wakeAtSeconds: wakeAt(view, policy, plan),
+  };
+}
+
+function preemptMode(state: State): PreemptMode {
+  switch (state.config.redo) {
+    case "swap":
+      return "swap";
+    case "redecode":
+      return "redecode";
+    case "reprefill":
+    case "unknown":
+      return "cancel";
+  }
+}
+
+/** At once after a capped decision, 1 ms after a preempting one, else a tick for orders whose keys move with time. */
+function wakeAt(view: View, policy: Policy, plan: Plan): number | null {
+  const left = view.waiting.length + view.held.length - plan.admit.length;
+  if (plan.preempt.length > 0) return view.nowSeconds + NEXT_INSTANT_SECONDS;
+  if (left === 0) return null;
+  if (policy.order.kind === "search" && plan.admit.length >= policy.options.maxPerDecision) return view.nowSeconds;
+  if (view.held.some(({ reason }) => reason === "cooldown")) return view.nowSeconds + NEXT_INSTANT_SECONDS;
+  const moves = policy.order.kind === "search" || policy.order.timeVarying || policy.options.fit === "guarded";
+  return moves ? view.nowSeconds + TICK_SECONDS : null;
+}
+
+function admitEverything(view: View, policy: Policy): Decision {
+  const admitted = policy.order.sort(view);
+  const why: Why[] = view.held.map(({ request, reason }) => ({
+    request: request.spec.id,
+    action: "waiting",
+    reason,
+    costTokens: 0,
+    roomTokens: 0,
+  }));
+  return {
+    ...emptyDecision(policy, view.nowSeconds, view.held.length > 0 ? view.nowSeconds + NEXT_INSTANT_SECONDS : null),
+    admit: admitted.map((request) => ({
+      request: request.spec.id,
+      needTokens: view.needTokens(request),
+      creditSeconds: 0,
+    })),
+    why,
+  };
+}
+
+function emptyDecision(policy: Policy, nowSeconds: number, wakeAtSeconds: number | null): Decision {
+  return {
+    policy: policy.id,
+    atSeconds: nowSeconds,
+    preempt: [],
+    evict: [],
+    load: [],
+    admit: [],
+    keep: [],
+    why: [],
+    wakeAtSeconds,
+  };
+}

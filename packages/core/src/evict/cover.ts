@@ -1,0 +1,93 @@
+import type { EntryId, EvictAction } from "../events.ts";
+import { freeTokens } from "../ledger.ts";
+import type { Plan } from "../policy/policy.ts";
+import type { EntryState, RequestState } from "../state.ts";
+import { promptCells, type View } from "../view.ts";
+
+/** Resident entries, first to go first. Dead sessions lead; sessions always precede the prefix they sit on. */
+export function evictionOrder(view: View, value: (entry: EntryState) => number): readonly EntryState[] {
+  const resident = [...view.state.entries.values()].filter((entry) => entry.phase === "resident");
+  const valued = resident
+    .map((entry) => ({ entry, value: entry.dead ? -1 : value(entry) }))
+    .toSorted((a, b) => a.value - b.value || a.entry.lastUseSeq - b.entry.lastUseSeq || (a.entry.id < b.entry.id ? -1 : 1));
+  const onPrefix = new Map<EntryId, EntryState[]>();
+  for (const { entry } of valued) {
+    if (entry.base === null) continue;
+    const list = onPrefix.get(entry.base);
+    if (list === undefined) onPrefix.set(entry.base, [entry]);
+    else list.push(entry);
+  }
+  const out = new Set<EntryState>();
+  for (const { entry } of valued) {
+    for (const session of onPrefix.get(entry.id) ?? []) out.add(session);
+    out.add(entry);
+  }
+  return [...out];
+}
+
+export interface Cover {
+  readonly evict: readonly EntryState[];
+  /** Absent prefixes the plan brings in. */
+  readonly incoming: readonly EntryState[];
+  /** Tokens still short after every eviction allowed; 0 for a plan that fits. */
+  readonly shortTokens: number;
+}
+
+/** Evicts, lowest value first, what must leave so that the prompts of the plan fit physically; growth may be lent (1.2). */
+export function cover(view: View, plan: Plan, order: readonly EntryState[]): Cover {
+  const users = new Map<EntryId, number>();
+  for (const request of plan.preempt)
+    if (request.prefix !== null) users.set(request.prefix, (users.get(request.prefix) ?? 0) + 1);
+  const leavingUsers = (entry: EntryState): number => users.get(entry.id) ?? 0;
+  const used = new Set<EntryState>();
+  const incoming: EntryState[] = [];
+  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstandingTokens(view, plan.preempt);
+  for (const request of plan.preempt) short -= request.cells;
+  for (const { request } of plan.admit) {
+    short += promptCells(view, request);
+    const session = view.sessionOf(request);
+    if (session !== null && !used.has(session)) {
+      used.add(session);
+      short -= session.cells;
+    }
+    const prefix = view.prefixOf(request);
+    if (prefix === null || used.has(prefix)) continue;
+    used.add(prefix);
+    if (
+      prefix.phase === "absent" ||
+      (prefix.phase === "loading" && prefix.loadFor === "requests" && prefix.users === leavingUsers(prefix))
+    ) {
+      incoming.push(prefix);
+      short += prefix.tokens;
+    }
+  }
+  const evict: EntryState[] = [];
+  const gone = new Map<EntryId, number>();
+  for (const entry of order) {
+    if (short <= 0 && !entry.dead) continue;
+    if (used.has(entry) || entry.users > leavingUsers(entry) || entry.sessions > (gone.get(entry.id) ?? 0)) continue;
+    evict.push(entry);
+    short -= entry.cells;
+    if (entry.base !== null) gone.set(entry.base, (gone.get(entry.base) ?? 0) + 1);
+  }
+  return { evict, incoming, shortTokens: Math.max(0, short) };
+}
+
+/** Cells that what already runs still has to fill for its prompts and prefixes. */
+function outstandingTokens(view: View, leaving: readonly RequestState[]): number {
+  const out = new Set(leaving);
+  const filling = new Set<EntryState>();
+  let tokens = 0;
+  for (const request of view.running) {
+    if (out.has(request)) continue;
+    tokens += Math.max(0, promptCells(view, request) - request.cells);
+    const prefix = view.prefixOf(request);
+    if (prefix !== null && prefix.phase === "loading") filling.add(prefix);
+  }
+  for (const prefix of filling) tokens += prefix.tokens - prefix.cells;
+  return tokens;
+}
+
+export function evictActions(view: View, entries: readonly EntryState[]): EvictAction[] {
+  return entries.map((entry) => ({ entry: entry.id, keepHost: entry.kind === "prefix" && view.state.config.hostTier }));
+}

@@ -1,0 +1,10 @@
+import type { KeyOrder } from "../policy/policy.ts";
+import { byTask } from "./compare.ts";
+
+/** Task arrival order (Parrot-FCFS): (tau_i, task id, topological index, id). */
+export const taskFcfs: KeyOrder = {
+  kind: "keys",
+  id: "task-fcfs",
+  timeVarying: false,
+  sort: (view) => view.waiting.toSorted(byTask(view)),
+};

@@ -1,0 +1,88 @@
+import { toBlocks } from "./config.ts";
+import type { EntryId } from "./events.ts";
+import { serviceSeconds } from "./estimate/estimator.ts";
+import type { PolicyOptions } from "./policy/policy.ts";
+import { generatedTokens, type RequestState } from "./state.ts";
+import { costTokens, type View } from "./view.ts";
+
+/** Why a request of the sequence was left out, for `why`. */
+export interface Packed {
+  readonly taken: readonly RequestState[];
+  readonly roomTokens: number;
+  /** The request that stopped a head-of-line pack. */
+  readonly blockedBy: RequestState | null;
+  readonly guardedBy: RequestState | null;
+}
+
+/** Takes requests of one sequence while they fit the promise ledger and the slots; `fit` says what happens at a misfit (1.5). */
+export function pack(view: View, sequence: readonly RequestState[], options: PolicyOptions): Packed {
+  const taken: RequestState[] = [];
+  const pinned = new Set<EntryId>();
+  let room = view.roomTokens;
+  let slots = view.slots;
+  const guard = options.fit === "guarded" ? reservation(view, options) : null;
+  let extra = guard?.extraTokens ?? Infinity;
+  for (const request of sequence) {
+    if (slots <= 0) break;
+    const floor = toBlocks(view.state.config, request.spec.ownPromptTokens);
+    const cost = floor > room ? Infinity : costTokens(view, request, pinned);
+    if (cost > room) {
+      if (options.fit === "stop") return { taken, roomTokens: room, blockedBy: request, guardedBy: null };
+      continue;
+    }
+    if (guard !== null && request !== guard.request && cost > extra && endSeconds(view, request) > guard.shadowSeconds) continue;
+    if (guard !== null && request !== guard.request && endSeconds(view, request) > guard.shadowSeconds) extra -= cost;
+    taken.push(request);
+    room -= cost;
+    slots -= 1;
+    if (request.prefix !== null) pinned.add(request.prefix);
+  }
+  return { taken, roomTokens: room, blockedBy: null, guardedBy: guard?.request ?? null };
+}
+
+function endSeconds(view: View, request: RequestState): number {
+  return serviceSeconds(view.state, request.spec.ownPromptTokens, view.estimator.remainingTokens(request));
+}
+
+interface Guard {
+  readonly request: RequestState;
+  /** Seconds from now at which expected completions make it fit. */
+  readonly shadowSeconds: number;
+  /** Tokens left over at that time. */
+  readonly extraTokens: number;
+}
+
+/** The request skipped longest, once past its hold time, with its backfill reservation. */
+function reservation(view: View, options: PolicyOptions): Guard | null {
+  let oldest: RequestState | null = null;
+  for (const request of view.waiting)
+    if (request.skippedSinceSeconds !== null && (oldest === null || before(request, oldest))) oldest = request;
+  if (oldest === null) return null;
+  const hold = options.holdSeconds ?? Math.max(10, 2 * endSeconds(view, oldest));
+  if (view.nowSeconds - oldest.skippedSinceSeconds! <= hold) return null;
+  const cost = costTokens(view, oldest);
+  let free = view.roomTokens;
+  const users = new Map<EntryId, number>();
+  for (const request of view.running)
+    if (request.prefix !== null) users.set(request.prefix, (users.get(request.prefix) ?? 0) + 1);
+  const ends = view.running
+    .map((request) => ({ request, seconds: view.estimator.remainingTokens(request) }))
+    .toSorted((a, b) => a.seconds - b.seconds || generatedTokens(b.request) - generatedTokens(a.request));
+  const h = view.state.config.speeds.decodeSecondsPerToken;
+  let shadow = 0;
+  for (const { request, seconds } of ends) {
+    if (cost <= free) break;
+    free += request.promisedTokens;
+    shadow = seconds * h;
+    if (request.prefix === null) continue;
+    const left = users.get(request.prefix)! - 1;
+    users.set(request.prefix, left);
+    if (left === 0 && request.prefix !== oldest.prefix) free += view.prefixOf(request)?.tokens ?? 0;
+  }
+  return { request: oldest, shadowSeconds: shadow, extraTokens: Math.max(0, free - cost) };
+}
+
+function before(a: RequestState, b: RequestState): boolean {
+  const delta = a.skippedSinceSeconds! - b.skippedSinceSeconds!;
+  return delta !== 0 ? delta < 0 : a.readySeq < b.readySeq;
+}

@@ -1,0 +1,26 @@
+import { toBlocks } from "../config.ts";
+import type { Reserve } from "../policy/policy.ts";
+import { dynamicTokens } from "../state.ts";
+import { meanNeed } from "./mean.ts";
+
+/** Peak of the predicted profile (5.5): what ends early has given its cells back before the next peak. Newcomers pay in full. */
+export const peak: Reserve = {
+  id: "peak",
+  need: meanNeed,
+  promised(view, running) {
+    const profile = running.map((request) => ({ left: view.estimator.remainingTokens(request), held: dynamicTokens(request) }));
+    return toBlocks(view.state.config, peakTokens(profile));
+  },
+};
+
+/** max over k of (number with x_j >= x_k) * x_k + sum of their d_j; at least the sum of d (vector V16). */
+export function peakTokens(running: readonly { readonly left: number; readonly held: number }[]): number {
+  const sorted = running.toSorted((a, b) => b.left - a.left);
+  let held = 0;
+  let highest = 0;
+  sorted.forEach(({ left, held: own }, index) => {
+    held += own;
+    highest = Math.max(highest, (index + 1) * left + held);
+  });
+  return Math.max(highest, held);
+}

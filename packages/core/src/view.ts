@@ -1,0 +1,122 @@
+import { toBlocks } from "./config.ts";
+import { meanEstimator, type Estimator } from "./estimate/estimator.ts";
+import type { EntryId, WaitReason } from "./events.ts";
+import { taskPath, type TaskPath } from "./graph/path.ts";
+import { freeSlots } from "./ledger.ts";
+import type { Reserve } from "./policy/policy.ts";
+import { dynamicTokens, type EntryState, type RequestState, type State } from "./state.ts";
+
+/** What one decision reads: the frozen state plus everything derived from it, computed at most once. */
+export interface View {
+  readonly state: State;
+  readonly nowSeconds: number;
+  readonly estimator: Estimator;
+  readonly reserve: Reserve;
+  /** Requests that may be admitted now, in queue order. */
+  readonly waiting: readonly RequestState[];
+  /** Requests that may not, with the reason. */
+  readonly held: readonly { readonly request: RequestState; readonly reason: WaitReason }[];
+  readonly running: readonly RequestState[];
+  readonly roomTokens: number;
+  readonly slots: number;
+  /** need_r: tokens to promise, prefix excluded. */
+  needTokens(request: RequestState): number;
+  prefixOf(request: RequestState): EntryState | null;
+  sessionOf(request: RequestState): EntryState | null;
+  /** tau_i; a request of a forgotten task counts from its own arrival. */
+  taskArrivalSeconds(request: RequestState): number;
+  topoIndex(request: RequestState): number;
+  path(task: string): TaskPath | null;
+}
+
+export function createView(state: State, nowSeconds: number, reserve: Reserve): View {
+  const estimator = meanEstimator(state);
+  const needs = new Map<string, number>();
+  const paths = new Map<string, TaskPath | null>();
+  const waiting: RequestState[] = [];
+  const held: { request: RequestState; reason: WaitReason }[] = [];
+  const prefixOf = (request: RequestState): EntryState | null =>
+    request.prefix === null ? null : (state.entries.get(request.prefix) ?? null);
+  for (const request of state.waiting.values()) {
+    const reason = holdReason(request, prefixOf(request), nowSeconds);
+    if (reason === null) waiting.push(request);
+    else held.push({ request, reason });
+  }
+  const running = [...state.running.values()];
+  const view: View = {
+    state,
+    nowSeconds,
+    estimator,
+    reserve,
+    waiting,
+    held,
+    running,
+    get roomTokens() {
+      return roomAfter(view, running);
+    },
+    slots: freeSlots(state),
+    needTokens(request) {
+      let need = needs.get(request.spec.id);
+      if (need === undefined) needs.set(request.spec.id, (need = reserve.need(view, request)));
+      return need;
+    },
+    prefixOf,
+    sessionOf(request) {
+      const { session } = request.spec;
+      const entry = session === null ? undefined : state.entries.get(`session:${session.id}`);
+      return entry?.phase === "resident" ? entry : null;
+    },
+    taskArrivalSeconds: (request) => state.tasks.get(request.spec.task)?.arrivalSeconds ?? request.readySeconds,
+    topoIndex: (request) => state.tasks.get(request.spec.task)?.graph?.topoIndex.get(request.spec.stage) ?? 0,
+    path(id) {
+      let path = paths.get(id);
+      if (path === undefined) {
+        const task = state.tasks.get(id);
+        path = task === undefined ? null : taskPath(task, estimator);
+        paths.set(id, path);
+      }
+      return path;
+    },
+  };
+  return view;
+}
+
+function holdReason(request: RequestState, prefix: EntryState | null, nowSeconds: number): WaitReason | null {
+  if (request.pendingMode !== null) return "cooldown";
+  if (request.cooldownSeconds !== null && nowSeconds <= request.cooldownSeconds) return "cooldown";
+  return prefix?.phase === "evicting" ? "prefixLoading" : null;
+}
+
+/** Room of the promise ledger if exactly `staying` of the running requests remained. */
+export function roomAfter(view: View, staying: readonly RequestState[]): number {
+  const { budgetTokens, pendingFree } = view.state.ledger;
+  if (budgetTokens === null) return Infinity;
+  const prefixes = new Set<EntryId>();
+  let pinned = 0;
+  for (const request of staying) {
+    if (request.prefix === null || prefixes.has(request.prefix)) continue;
+    prefixes.add(request.prefix);
+    pinned += view.prefixOf(request)?.tokens ?? 0;
+  }
+  return budgetTokens - pendingFree - pinned - view.reserve.promised(view, staying);
+}
+
+/** cost(r) = need_r plus its prefix when no running request pins it and this plan has not taken it yet. */
+export function costTokens(view: View, request: RequestState, taken?: ReadonlySet<EntryId>): number {
+  const prefix = view.prefixOf(request);
+  const covered = prefix === null || prefix.users > 0 || taken?.has(prefix.id) === true;
+  return view.needTokens(request) + (covered ? 0 : prefix.tokens);
+}
+
+/** Cells the request will have filled once its prompt is in, rounded. */
+export function promptCells(view: View, request: RequestState): number {
+  return toBlocks(view.state.config, dynamicTokens(request));
+}
+
+/** Prompt tokens found in KV if admitted now: its prefix resident or loading, plus what its session entry still covers. */
+export function matchTokens(view: View, request: RequestState): number {
+  const prefix = view.prefixOf(request);
+  const shared = prefix !== null && (prefix.phase === "resident" || prefix.phase === "loading") ? request.spec.prefix!.tokens : 0;
+  const session = view.sessionOf(request);
+  return shared + (session === null ? 0 : Math.min(session.tokens, request.spec.session!.reusableTokens));
+}
