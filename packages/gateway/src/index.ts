@@ -14,3 +14,5 @@ export {
 } from "./options.ts";
 export type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 export { buildGateway } from "./server.ts";
+export { Loop, type LoopOptions } from "./loop.ts";
+export { startGateway, type RunningGateway, type StartOptions } from "./start.ts";

@@ -1,22 +1,23 @@
-import { createPolicy, createState, decide, feasible, step } from "@topas/core";
-import type { CoreEvent, Decision, Graph, Policy, State, TaskHints } from "@topas/core";
+import { createPolicy, createState, decide, feasible, policyIds, step } from "@topas/core";
+import type { CoreEvent, Decision, Graph, Policy, PolicyChanges, State, TaskHints } from "@topas/core";
 import type { Engine, EngineDescription } from "@topas/engines";
 import { GatewayError } from "./errors.ts";
-import { coreConfig } from "./loop/engine-view.ts";
+import { coreConfig, onEngine } from "./loop/engine-view.ts";
 import { carryOut } from "./loop/carry-out.ts";
 import { newCounters } from "./loop/counters.ts";
 import { onEngineEvent } from "./loop/engine-events.ts";
 import { RecordBook, explanation, type CallRecord } from "./loop/records.ts";
 import { SessionMemory } from "./loop/session-memory.ts";
-import { callSink } from "./loop/call-sink.ts";
 import { snapshot } from "./loop/snapshot.ts";
 import { TaskBook, type OpenTask } from "./loop/task-book.ts";
+import { scopedTaskId } from "./identify/frame.ts";
+import type { WorkflowStore } from "./workflows.ts";
 import type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 
 export interface LoopOptions {
   readonly engine: Engine;
   readonly policy: string;
-  readonly policyOptions?: Readonly<Record<string, unknown>>;
+  readonly policyOptions?: PolicyChanges;
   /** Waiting calls beyond this are refused with 429. */
   readonly queueLimit?: number;
   readonly queueDeadlineSeconds?: number;
@@ -25,6 +26,8 @@ export interface LoopOptions {
   /** Work in hand and nothing moving for this long: `/ready` turns 503 (K21). */
   readonly stallSeconds?: number;
   readonly explainKeep?: number;
+  /** Declared workflows and receipt revisions; told when a task ends. */
+  readonly workflows?: WorkflowStore;
   /** Monotonic seconds. */
   readonly nowSeconds: () => number;
   readonly log?: (level: "info" | "warn" | "error", message: string, data?: object) => void;
@@ -133,7 +136,11 @@ export class Loop implements Scheduler {
       throw new GatewayError("engine_unavailable");
     }
     const prefixTokens = prompt.prefix?.tokens ?? 0;
-    const fit = feasible(coreConfig(this.description), { prefixTokens, ownPromptTokens: prompt.promptTokens - prefixTokens, maxTokens: call.maxTokens });
+    const fit = feasible(coreConfig(this.description), {
+      prefixTokens,
+      ownPromptTokens: prompt.promptTokens - prefixTokens,
+      maxTokens: call.maxTokens,
+    });
     if (!fit.ok) {
       this.counters_.refused_context_total++;
       throw new GatewayError("context_length_exceeded", {
@@ -164,13 +171,28 @@ export class Loop implements Scheduler {
   receipt(identity: Omit<CallIdentity, "session" | "agent" | "stage"> & { readonly stage: string | null }): void {
     const now = this.now();
     const { task, isNew } = this.tasks.touch(identity.task, identity.tenant, now);
-    if (isNew) this.apply({ kind: "taskArrived", at: now, task: { id: identity.task, tenant: identity.tenant, workflow: identity.workflow, arrivalSeconds: now - identity.ageSeconds } });
+    if (isNew)
+      this.apply({
+        kind: "taskArrived",
+        at: now,
+        task: {
+          id: identity.task,
+          tenant: identity.tenant,
+          workflow: identity.workflow,
+          arrivalSeconds: now - identity.ageSeconds,
+        },
+      });
     this.hint(identity.task, identity.stage, identity.graph, identity.hints, now);
     if (identity.final) task.final = true;
     this.requestDecision();
   }
 
-  finishTask(task: string, outcome: "done" | "cancelled"): boolean {
+  declareWorkflow(tenant: string, id: string, graph: Graph): void {
+    this.options.workflows?.declare(tenant, id, graph);
+  }
+
+  finishTask(tenant: string, id: string, outcome: "done" | "cancelled"): boolean {
+    const task = scopedTaskId(tenant, id);
     const open = this.tasks.get(task);
     if (outcome === "cancelled") {
       this.tasks.bury(task, this.now());
@@ -207,14 +229,21 @@ export class Loop implements Scheduler {
   }
 
   counters(): Readonly<Record<string, number>> {
-    return { ...this.counters_, queue_depth: this.waiting.size, in_flight: this.running.size, tasks: this.tasks.size };
+    return {
+      ...this.counters_,
+      ...this.options.workflows?.counters(),
+      queue_depth: this.waiting.size,
+      in_flight: this.running.size,
+      tasks: this.tasks.size,
+    };
   }
 
   health(): Health {
     if (this.closed) return { ready: false, reason: "shutting_down" };
     if (!this.engineUp) return { ready: false, reason: "engine_unavailable" };
     const idle = this.waiting.size === 0 && this.running.size === 0;
-    if (!idle && this.now() - this.lastMovedSeconds > (this.options.stallSeconds ?? 30)) return { ready: false, reason: "no_progress" };
+    if (!idle && this.now() - this.lastMovedSeconds > (this.options.stallSeconds ?? 30))
+      return { ready: false, reason: "no_progress" };
     return { ready: true, reason: null };
   }
 
@@ -268,19 +297,34 @@ export class Loop implements Scheduler {
   /** Ends a call that the engine has never seen. */
   endUnsubmitted(record: CallRecord, reason: "cancelled" | "failed", error?: GatewayError): void {
     this.settle(record, reason, 0);
-    const usage = { promptTokens: null, cachedTokens: null, completionTokens: null, computedTokens: null, redoneTokens: null, retainedTokens: 0 };
+    const usage = {
+      promptTokens: null,
+      cachedTokens: null,
+      completionTokens: null,
+      computedTokens: null,
+      redoneTokens: null,
+      retainedTokens: 0,
+    };
     record.call.sink.end({
       reason,
       usage,
-      ...(error === undefined ? {} : { error: { code: error.code, message: error.message, status: error.status, retryable: true } }),
+      ...(error === undefined
+        ? {}
+        : { error: { code: error.code, message: error.message, status: error.status, retryable: true } }),
     });
   }
 
   // --- private -----------------------------------------------------------------------------------------------------
 
   private makePolicy(id: string): Policy {
-    const policy = createPolicy(id, this.options.policyOptions ?? {});
-    if (policy === null) throw new GatewayError("unknown_policy", { message: `unknown policy "${id}"`, param: "policy" });
+    const meant = onEngine(this.description, id);
+    const policy = createPolicy(meant.id, { ...this.options.policyOptions, ...meant.changes });
+    if (policy === null) {
+      throw new GatewayError("unknown_policy", {
+        message: `unknown policy "${id}": choose one of ${policyIds().join(", ")}`,
+        param: "policy",
+      });
+    }
     return policy;
   }
 
@@ -288,7 +332,12 @@ export class Loop implements Scheduler {
     this.apply({
       kind: "taskArrived",
       at: now,
-      task: { id: identity.task, tenant: identity.tenant, workflow: identity.workflow, arrivalSeconds: now - identity.ageSeconds },
+      task: {
+        id: identity.task,
+        tenant: identity.tenant,
+        workflow: identity.workflow,
+        arrivalSeconds: now - identity.ageSeconds,
+      },
     });
     this.hint(identity.task, identity.stage, identity.graph, identity.hints, now);
   }
@@ -300,6 +349,7 @@ export class Loop implements Scheduler {
 
   private closeTask(task: OpenTask, kind: "taskDone" | "taskCancelled"): void {
     this.tasks.close(task.id);
+    this.options.workflows?.forget(task.id);
     this.apply({ kind, at: this.now(), task: task.id });
     this.counters_.tasks_done_total++;
     for (const session of task.sessions) this.sessions.forget(session);
@@ -334,7 +384,10 @@ export class Loop implements Scheduler {
       }
     } catch (error) {
       this.counters_.scheduler_errors_total++;
-      this.options.log?.("error", "scheduler failed; falling back to passthrough", { error: String(error), policy: this.chosenPolicy });
+      this.options.log?.("error", "scheduler failed; falling back to passthrough", {
+        error: String(error),
+        policy: this.chosenPolicy,
+      });
       if (this.chosenPolicy === "passthrough") throw error;
       this.setPolicy("passthrough");
     }
@@ -378,6 +431,3 @@ export class Loop implements Scheduler {
     return Math.min(30, Math.max(1, Math.ceil(1 / Math.max(rate, 0.5))));
   }
 }
-
-/** Wraps the call's sink so that the loop hears every event first; see loop/call-sink.ts. */
-export const sinkFor = callSink;

@@ -56,7 +56,7 @@ export interface Scheduler {
   snapshot(): StateSnapshot;
   counters(): Readonly<Record<string, number>>;
   /** For `/ready`: can it make progress? (K21) */
-  health?(): Health;
+  health(): Health;
   close(): Promise<void>;
 }
 

@@ -29,7 +29,11 @@ interface Anchor {
 type Task = Anchor["tasks"][number];
 
 interface Answer {
-  readonly usage: { readonly prompt_tokens: number; readonly completion_tokens: number; readonly prompt_tokens_details?: { readonly cached_tokens?: number } };
+  readonly usage: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens?: number };
+  };
   readonly error?: { readonly message: string };
 }
 
@@ -45,7 +49,9 @@ const { values, positionals } = parseArgs({
 });
 const file = positionals[0];
 if (file === undefined) {
-  console.error("usage: npm run bench:anchor -- FILE [--kv 3840,7168,16384] [--policy ids] [--gap ms] [--host-tier MiB] [--json]");
+  console.error(
+    "usage: npm run bench:anchor -- FILE [--kv 3840,7168,16384] [--policy ids] [--gap ms] [--host-tier MiB] [--json]",
+  );
   process.exit(2);
 }
 const anchor = JSON.parse(readFileSync(file, "utf8")) as Anchor;
@@ -54,13 +60,29 @@ const agents = new Map(anchor.agents.map((a) => [a.id, a]));
 const outputTokens = anchor.tasks.reduce((n, t) => n + t.calls.reduce((m, c) => m + c.output_tokens, 0), 0);
 
 const rows = [];
-for (const policy of values.policy.split(",")) for (const kv of values.kv.split(",").map(Number)) rows.push(await run(policy, kv));
+for (const policy of values.policy.split(","))
+  for (const kv of values.kv.split(",").map(Number)) rows.push(await run(policy, kv));
 if (values.json) console.log(JSON.stringify({ evidence: "real-cpu", model: "made (tiny5m)", rows }));
 else {
-  console.log(`real-cpu, made model; ${anchor.tasks.length} tasks, mean gap ${values.gap} ms, host tier ${values["host-tier"]} MiB, ${outputTokens} output tokens\n`);
+  console.log(
+    `real-cpu, made model; ${anchor.tasks.length} tasks, mean gap ${values.gap} ms, host tier ${values["host-tier"]} MiB, ${outputTokens} output tokens\n`,
+  );
   console.log(
     table(
-      ["policy", "cells", "tasks", "exact", "processed tok", "hit rate", "CPU s", "mean s", "p95 s", "p99 s", "preempt", "moved MB"],
+      [
+        "policy",
+        "cells",
+        "tasks",
+        "exact",
+        "processed tok",
+        "hit rate",
+        "CPU s",
+        "mean s",
+        "p95 s",
+        "p99 s",
+        "preempt",
+        "moved MB",
+      ],
       rows.map((r) => [
         r.policy,
         String(r.kv),
@@ -80,7 +102,12 @@ else {
 }
 
 async function run(policy: string, kv: number) {
-  const engine = await createEngine({ ...engineDefaults, made: "tiny5m", kvTokens: kv, hostTierMib: Number(values["host-tier"]) });
+  const engine = await createEngine({
+    ...engineDefaults,
+    made: "tiny5m",
+    kvTokens: kv,
+    hostTierMib: Number(values["host-tier"]),
+  });
   const gateway = await startGateway({ engine, policy, host: "127.0.0.1", port: 0, keys: new Map(), logLevel: "error" });
   let mismatches = 0;
   const started = performance.now();
@@ -123,7 +150,14 @@ async function run(policy: string, kv: number) {
     const agent = spec === undefined ? undefined : agents.get(spec.agent);
     if (spec === undefined || agent === undefined) throw new Error(`call ${k} of ${task.id} names an unknown agent`);
     if (spec.think_ms > 0) await sleep(spec.think_ms);
-    const prompt = text(agent.prefix_words) + text(task.task_words) + task.calls.slice(0, k).map((c) => text(c.echo_words)).join("") + text(spec.input_words);
+    const prompt =
+      text(agent.prefix_words) +
+      text(task.task_words) +
+      task.calls
+        .slice(0, k)
+        .map((c) => text(c.echo_words))
+        .join("") +
+      text(spec.input_words);
     const receipt = encodeReceiptHeader({
       spec: "topas.receipt/1",
       authority: "none",
@@ -147,7 +181,9 @@ async function run(policy: string, kv: number) {
     if (!response.ok) throw new Error(answer.error?.message ?? `status ${response.status}`);
     if (answer.usage.prompt_tokens !== spec.prompt_tokens || answer.usage.completion_tokens !== spec.output_tokens) {
       mismatches++;
-      process.stderr.write(`${task.id} call ${k}: ${JSON.stringify(answer.usage)}, expected ${spec.prompt_tokens} + ${spec.output_tokens}\n`);
+      process.stderr.write(
+        `${task.id} call ${k}: ${JSON.stringify(answer.usage)}, expected ${spec.prompt_tokens} + ${spec.output_tokens}\n`,
+      );
     }
   }
 }
@@ -157,7 +193,10 @@ function cpuSeconds(): number | null {
   try {
     const own = process.cpuUsage();
     let ticks = 0;
-    for (const pid of readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ").filter(Boolean)) {
+    for (const pid of readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8")
+      .trim()
+      .split(" ")
+      .filter(Boolean)) {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
       ticks += Number(fields[11]) + Number(fields[12]);
     }

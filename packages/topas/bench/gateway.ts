@@ -16,8 +16,14 @@ const upstream = await startSubject(new URL("./gateway/upstream.ts", import.meta
 const subjects: { name: string; subject: Subject }[] = [
   { name: "direct", subject: upstream },
   { name: "fastify + undici", subject: await startSubject(new URL("./gateway/plain-proxy.ts", import.meta.url), [upstream.url]) },
-  { name: "topas, passthrough", subject: await startSubject(new URL("./gateway/gateway-process.ts", import.meta.url), [upstream.url, "passthrough"]) },
-  { name: "topas, scheduling", subject: await startSubject(new URL("./gateway/gateway-process.ts", import.meta.url), [upstream.url, "topas"]) },
+  {
+    name: "topas, passthrough",
+    subject: await startSubject(new URL("./gateway/gateway-process.ts", import.meta.url), [upstream.url, "passthrough"]),
+  },
+  {
+    name: "topas, scheduling",
+    subject: await startSubject(new URL("./gateway/gateway-process.ts", import.meta.url), [upstream.url, "topas"]),
+  },
 ];
 
 interface Row {
@@ -37,7 +43,18 @@ const rows = new Map<string, Row>();
 for (const { subject } of subjects) await drive(subject.url, { calls: jsonCalls, connections: 8, stream: false, chunks: 1 });
 for (let round = 0; round < rounds; round++) {
   for (const { name, subject } of subjects) {
-    const row = rows.get(name) ?? { one: [], jsonCpuUs: 0, jsonCalls: 0, jsonWallMs: 0, streamCpuUs: 0, streams: 0, streamWallMs: 0, shortCpuUs: 0, shortStreams: 0, rss: 0 };
+    const row = rows.get(name) ?? {
+      one: [],
+      jsonCpuUs: 0,
+      jsonCalls: 0,
+      jsonWallMs: 0,
+      streamCpuUs: 0,
+      streams: 0,
+      streamWallMs: 0,
+      shortCpuUs: 0,
+      shortStreams: 0,
+      rss: 0,
+    };
     rows.set(name, row);
     row.one.push(...(await drive(subject.url, { calls: quick ? 100 : 300, connections: 1, stream: false, chunks: 1 })).ms);
     const cpu = async (load: Parameters<typeof drive>[1]): Promise<{ cpuUs: number; wallMs: number }> => {
@@ -100,7 +117,9 @@ for (const { subject } of subjects) subject.stop();
 if (process.argv.includes("--json")) {
   console.log(JSON.stringify({ evidence: "real-cpu", upstream: "scripted", chunksPerStream: CHUNKS, rows: results, abortMs }));
 } else {
-  console.log(`upstream: a bare scripted HTTP server; every subject in its own process; ${rounds} interleaved rounds on one shared machine: read ratios\n`);
+  console.log(
+    `upstream: a bare scripted HTTP server; every subject in its own process; ${rounds} interleaved rounds on one shared machine: read ratios\n`,
+  );
   console.log(
     table(
       ["subject", "added p50 ms", "added p99 ms", "CPU us/call", "CPU us/chunk", "calls/s", "streams/s", "RSS MiB"],
@@ -116,5 +135,9 @@ if (process.argv.includes("--json")) {
       ]),
     ),
   );
-  console.log(`\nclient gone until the upstream sees it, worst, ms: ${Object.entries(abortMs).map(([k, v]) => `${k} ${v.toFixed(0)}`).join(" · ")}`);
+  console.log(
+    `\nclient gone until the upstream sees it, worst, ms: ${Object.entries(abortMs)
+      .map(([k, v]) => `${k} ${v.toFixed(0)}`)
+      .join(" · ")}`,
+  );
 }

@@ -7,9 +7,11 @@ const source = new URL("../src/main.ts", import.meta.url);
 if (existsSync(source)) {
   const tsx = await import("tsx/esm/api");
   tsx.register();
-  register(`data:text/javascript,${encodeURIComponent(
-    `export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, "@topas/source"] });`,
-  )}`);
+  register(
+    `data:text/javascript,${encodeURIComponent(
+      `export const resolve = (specifier, context, next) => next(specifier, { ...context, conditions: [...context.conditions, "@topas/source"] });`,
+    )}`,
+  );
   await import(source.href);
 } else {
   await import("../dist/main.js");

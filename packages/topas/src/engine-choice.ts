@@ -43,9 +43,16 @@ export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
 export async function createEngine(choice: EngineChoice): Promise<Engine> {
   if (choice.engine === "openai") {
     if (choice.upstream === undefined) {
-      throw new EngineError("upstream_missing", "--engine openai needs --upstream URL (or OPENAI_BASE_URL in the environment)", 400);
+      throw new EngineError(
+        "upstream_missing",
+        "--engine openai needs --upstream URL (or OPENAI_BASE_URL in the environment)",
+        400,
+      );
     }
-    return new OpenAiEngine({ baseUrl: choice.upstream, ...(choice.upstreamKey === undefined ? {} : { apiKey: choice.upstreamKey }) });
+    return new OpenAiEngine({
+      baseUrl: choice.upstream,
+      ...(choice.upstreamKey === undefined ? {} : { apiKey: choice.upstreamKey }),
+    });
   }
   const { LlamaEngine, ensureModel } = await import("@topas/engines/llama");
   const modelPath = choice.model ?? (await ensureModel(choice.made, cacheDirectory()));

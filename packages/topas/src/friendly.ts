@@ -5,7 +5,8 @@ import { GatewayError } from "@topas/gateway";
 export function friendly(error: unknown): string {
   if (EngineError.isInstance(error) || GatewayError.isInstance(error)) return `topas: ${error.message} (${error.code})`;
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  if (code === "EADDRINUSE") return `topas: the port is taken by another program: choose one with --port, or --port 0 for any free one (${code})`;
+  if (code === "EADDRINUSE")
+    return `topas: the port is taken by another program: choose one with --port, or --port 0 for any free one (${code})`;
   if (code === "EACCES") return `topas: not allowed: ${(error as Error).message} (${code})`;
   return `topas: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
 }

@@ -20,6 +20,7 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
     },
     token(token, piece) {
       if (record.firstTokenSeconds === null) first();
+      record.generatedTokens++;
       generated?.push(token);
       sink.token?.(token, piece);
     },

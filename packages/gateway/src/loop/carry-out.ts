@@ -64,7 +64,15 @@ function submit(loop: Loop, record: CallRecord): void {
   record.submitted = true;
   call.onAdmitted?.();
   loop.engine_.submit(
-    { id: call.id, prompt: call.prompt, maxTokens: call.maxTokens, sampling: call.sampling, stop: call.stop, session: call.identity.session, http: call.http },
+    {
+      id: call.id,
+      prompt: call.prompt,
+      maxTokens: call.maxTokens,
+      sampling: call.sampling,
+      stop: call.stop,
+      session: call.identity.session,
+      http: call.http,
+    },
     callSink(loop, record),
   );
 }

@@ -1,6 +1,5 @@
 import type { EngineEvent } from "@topas/engines";
 import type { Loop } from "../loop.ts";
-import { coreConfig } from "./engine-view.ts";
 
 /** Everything the engine reports on its own, put into the scheduler's books. */
 export function onEngineEvent(loop: Loop, event: EngineEvent): void {
@@ -58,8 +57,8 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
     case "ready":
       loop.engineUp = true;
       loop.description = event.description;
-      if (event.description.kvBudgetTokens !== null && event.description.kvBudgetTokens !== coreConfig(event.description).budgetTokens) return;
-      loop.apply({ kind: "budgetChanged", at, budgetTokens: event.description.kvBudgetTokens ?? 0 });
+      if (event.description.kvBudgetTokens !== null)
+        loop.apply({ kind: "budgetChanged", at, budgetTokens: event.description.kvBudgetTokens });
       loop.lastMovedSeconds = at;
       break;
   }

@@ -1,4 +1,4 @@
-import type { CoreConfig } from "@topas/core";
+import type { CoreConfig, PolicyChanges } from "@topas/core";
 import type { EngineDescription } from "@topas/engines";
 
 /** The engine's own account of itself, in the scheduler's terms. */
@@ -6,7 +6,7 @@ export function coreConfig(engine: EngineDescription): CoreConfig {
   return {
     budgetTokens: engine.kvBudgetTokens,
     blockTokens: engine.blockTokens,
-    maxRunning: engine.maxRunning,
+    maxRunning: engine.maxRunning ?? Number.POSITIVE_INFINITY,
     contextTokens: engine.contextTokens,
     speeds: {
       prefillSecondsPerToken: engine.prefillSecondsPerToken,
@@ -24,4 +24,12 @@ export function coreConfig(engine: EngineDescription): CoreConfig {
 /** Can this engine be told anything about residency or a running request? */
 export function obeysCommands(engine: EngineDescription): boolean {
   return [engine.keep, engine.load, engine.evict, engine.preempt].some((f) => f === "enforced" || f === "biased");
+}
+
+/**
+ * What a policy id means on this engine. The embedded engine has no stock scheduler beside ours: there, passthrough is first
+ * come first served, head of line stops, the whole `max_tokens` reserved (docs/decisions/0005).
+ */
+export function onEngine(engine: EngineDescription, id: string): { readonly id: string; readonly changes: PolicyChanges } {
+  return id === "passthrough" && engine.wire === "tokens" ? { id: "fcfs", changes: { reserve: "full" } } : { id, changes: {} };
 }

@@ -14,6 +14,7 @@ export interface CallRecord {
   policy: string;
   needTokens: number | null;
   cachedTokens: number | null;
+  generatedTokens: number;
   preemptions: number;
   passes: number;
   readonly overtakenBy: string[];
@@ -45,6 +46,7 @@ export class RecordBook {
       policy,
       needTokens: null,
       cachedTokens: null,
+      generatedTokens: 0,
       preemptions: 0,
       passes: 0,
       overtakenBy: [],
@@ -95,7 +97,8 @@ export class RecordBook {
       if (record.arrivedSeconds >= newest || admitted.includes(record)) continue;
       record.passes++;
       for (const other of admitted) {
-        if (other.arrivedSeconds > record.arrivedSeconds && record.overtakenBy.length < OVERTAKERS_KEPT) record.overtakenBy.push(other.call.id);
+        if (other.arrivedSeconds > record.arrivedSeconds && record.overtakenBy.length < OVERTAKERS_KEPT)
+          record.overtakenBy.push(other.call.id);
       }
     }
     if (chosen !== null && noop !== null) for (const record of live.values()) record.lastTerms = { chosen, noop };

@@ -1,11 +1,11 @@
-import type { Decision, State } from "@topas/core";
+import { entrySnapshots, ledgerSnapshot, type Decision, type State } from "@topas/core";
 import type { EngineDescription } from "@topas/engines";
 import type { StateSnapshot } from "../scheduler.ts";
 import type { CallRecord } from "./records.ts";
 
 /** `GET /v1/state`: a copy, safe to serialise. */
 export function snapshot(input: {
-  readonly state: State | null;
+  readonly state: State;
   readonly policy: string;
   readonly engine: EngineDescription | null;
   readonly nowSeconds: number;
@@ -15,13 +15,20 @@ export function snapshot(input: {
   readonly lastDecision: Decision | null;
 }): StateSnapshot {
   const { state, nowSeconds } = input;
+  const kv = ledgerSnapshot(state);
   const cost = (record: CallRecord): number => record.call.prompt.promptTokens + record.call.maxTokens;
   return {
     policy: input.policy,
     engine: input.engine,
     nowSeconds,
     budgetTokens: input.engine?.kvBudgetTokens ?? null,
-    kv: state === null ? { free: 0, resident: 0, running: 0, promised: 0, pendingFree: 0 } : kvOf(state),
+    kv: {
+      free: kv.freeTokens ?? 0,
+      resident: kv.residentTokens,
+      running: kv.runningTokens,
+      promised: kv.promisedTokens,
+      pendingFree: kv.pendingFreeTokens,
+    },
     waiting: [...input.waiting.values()].map((r) => ({
       id: r.call.id,
       task: r.call.identity.task,
@@ -33,9 +40,12 @@ export function snapshot(input: {
       id: r.call.id,
       task: r.call.identity.task,
       agent: r.call.identity.agent,
-      ...runningOf(state, r.call.id),
+      kvTokens: state.requests.get(r.call.id)?.cells ?? 0,
+      generatedTokens: r.generatedTokens,
     })),
-    entries: state === null ? [] : entriesOf(state),
+    entries: entrySnapshots(state)
+      .filter((e) => e.phase !== "absent" || e.onHost)
+      .map(({ phase, ...e }) => ({ ...e, state: phase })),
     tasks: input.tasks,
     lastDecision: input.lastDecision,
   };

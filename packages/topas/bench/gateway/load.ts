@@ -16,7 +16,10 @@ function body(index: number, stream: boolean, chunks: number, user?: string): st
 }
 
 /** `calls` calls over `connections`; returns each call's milliseconds and the whole wall time. */
-export async function drive(url: string, load: { calls: number; connections: number; stream: boolean; chunks: number }): Promise<{ ms: number[]; wallMs: number; bytes: number }> {
+export async function drive(
+  url: string,
+  load: { calls: number; connections: number; stream: boolean; chunks: number },
+): Promise<{ ms: number[]; wallMs: number; bytes: number }> {
   const pool = new Pool(url, { connections: load.connections });
   const ms: number[] = [];
   let next = 0;
@@ -27,7 +30,12 @@ export async function drive(url: string, load: { calls: number; connections: num
       while (next < load.calls) {
         const index = next++;
         const at = performance.now();
-        const answer = await pool.request({ path: "/v1/chat/completions", method: "POST", headers, body: body(index, load.stream, load.chunks) });
+        const answer = await pool.request({
+          path: "/v1/chat/completions",
+          method: "POST",
+          headers,
+          body: body(index, load.stream, load.chunks),
+        });
         if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}: ${await answer.body.text()}`);
         for await (const part of answer.body) bytes += (part as Buffer).length;
         ms.push(performance.now() - at);
@@ -44,7 +52,13 @@ export async function leave(url: string, stream: boolean, afterMs: number): Prom
   const pool = new Pool(url, { connections: 1 });
   const controller = new AbortController();
   const answer = pool
-    .request({ path: "/v1/chat/completions", method: "POST", headers, body: body(0, stream, 1, "hang"), signal: controller.signal })
+    .request({
+      path: "/v1/chat/completions",
+      method: "POST",
+      headers,
+      body: body(0, stream, 1, "hang"),
+      signal: controller.signal,
+    })
     .then((r) => r.body.text())
     .catch(() => null);
   await new Promise((resolve) => setTimeout(resolve, afterMs));

@@ -16,7 +16,13 @@ app.post("/v1/chat/completions", async (request, reply) => {
   reply.hijack();
   try {
     await pool.stream(
-      { path: request.url, method: "POST", headers: { "content-type": "application/json" }, body: request.body as Buffer, signal: controller.signal },
+      {
+        path: request.url,
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: request.body as Buffer,
+        signal: controller.signal,
+      },
       ({ statusCode, headers }) => {
         reply.raw.writeHead(statusCode, headers as Record<string, string>);
         return reply.raw;

@@ -32,7 +32,12 @@ export function demoCommand(program: Command): void {
     .option("--max-running <n>", "calls running at once", whole(1, 200), 16)
     .action(async (flags: DemoFlags) => {
       const tasks = demoTasks({ seed: flags.seed, tasksPerWorkflow: flags.quick === true ? 6 : 24, meanGapMs: flags.gap });
-      const choice: EngineChoice = { ...engineDefaults, kvTokens: flags.kv, hostTierMib: flags.hostTier, maxRunning: flags.maxRunning };
+      const choice: EngineChoice = {
+        ...engineDefaults,
+        kvTokens: flags.kv,
+        hostTierMib: flags.hostTier,
+        maxRunning: flags.maxRunning,
+      };
       const prefixTokens = Object.values(AGENTS).reduce((a, b) => a + b, 0);
       if (flags.json !== true) {
         console.log(`real-cpu, made model (${choice.made}, random weights: text is noise, KV cache and timings are real)`);

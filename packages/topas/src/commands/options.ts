@@ -6,7 +6,8 @@ export const whole =
   (min: number, max = Number.MAX_SAFE_INTEGER) =>
   (text: string): number => {
     const n = Number(text);
-    if (!Number.isInteger(n) || n < min || n > max) throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}, got "${text}"`);
+    if (!Number.isInteger(n) || n < min || n > max)
+      throw new InvalidArgumentError(`expected a whole number from ${min} to ${max}, got "${text}"`);
     return n;
   };
 
@@ -14,14 +15,24 @@ export const whole =
 export function engineOptions(command: Command): Command {
   const d = engineDefaults;
   return command
-    .addOption(new Option("--engine <name>", "embedded engine, or an OpenAI-compatible server in front of which we stand").choices(["llama", "openai"]).default(d.engine))
+    .addOption(
+      new Option("--engine <name>", "embedded engine, or an OpenAI-compatible server in front of which we stand")
+        .choices(["llama", "openai"])
+        .default(d.engine),
+    )
     .option("--upstream <url>", "server of --engine openai (default: OPENAI_BASE_URL)")
     .option("--model <file.gguf>", "model file of the embedded engine (default: a made model with random weights)")
-    .addOption(new Option("--made <name>", "which made model, when no --model is given").choices([...MADE_MODELS]).default(d.made))
+    .addOption(
+      new Option("--made <name>", "which made model, when no --model is given").choices([...MADE_MODELS]).default(d.made),
+    )
     .option("--kv <tokens>", "KV cache budget in tokens", whole(256), d.kvTokens)
     .option("--chunk <tokens>", "tokens per engine step", whole(16, 4096), d.chunkTokens)
     .option("--max-running <n>", "calls running at once", whole(1, 200), d.maxRunning)
-    .addOption(new Option("--mode <mode>", "fast (f16) or exact (bf16: output never depends on the schedule)").choices(["fast", "exact"]).default(d.mode))
+    .addOption(
+      new Option("--mode <mode>", "fast (f16) or exact (bf16: output never depends on the schedule)")
+        .choices(["fast", "exact"])
+        .default(d.mode),
+    )
     .option("--gpu-layers <n>", "layers on the GPU (GPU builds only); -1 = all", whole(-1), d.gpuLayers)
     .option("--host-tier <mib>", "host memory for evicted KV; 0 = off", whole(0), d.hostTierMib)
     .option("--threads <n>", "engine threads", whole(1, 256), d.threads);

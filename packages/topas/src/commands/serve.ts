@@ -24,7 +24,9 @@ export function serveCommand(program: Command): void {
       .option("--policy <id>", "scheduling policy; passthrough = off", "topas")
       .option("--queue-limit <n>", "waiting calls beyond this get 429", whole(1), 1024)
       .option("--queue-deadline <seconds>", "a call that waited this long gets 429", whole(1), 600)
-      .addOption(new Option("--log <level>", "log level on stderr").choices(["silent", "error", "warn", "info", "debug"]).default("warn")),
+      .addOption(
+        new Option("--log <level>", "log level on stderr").choices(["silent", "error", "warn", "info", "debug"]).default("warn"),
+      ),
   ).action(async (flags: ServeFlags) => {
     const engine = await createEngine(engineChoice(flags));
     const gateway = await startGateway({
@@ -57,8 +59,13 @@ export function serveCommand(program: Command): void {
   });
 }
 
-export function banner(url: string, policy: string, engine: { engine: string; model: string; kvBudgetTokens: number | null; notes: readonly string[] }): string {
-  const budget = engine.kvBudgetTokens === null ? "not known: the engine does not say" : `${engine.kvBudgetTokens} tokens of KV cache`;
+export function banner(
+  url: string,
+  policy: string,
+  engine: { engine: string; model: string; kvBudgetTokens: number | null; notes: readonly string[] },
+): string {
+  const budget =
+    engine.kvBudgetTokens === null ? "not known: the engine does not say" : `${engine.kvBudgetTokens} tokens of KV cache`;
   return [
     `TOPAS serves ${url}/v1`,
     `  policy  ${policy}   (switch: curl -X POST ${url}/admin/policy -H 'content-type: application/json' -d '{"policy":"passthrough"}')`,

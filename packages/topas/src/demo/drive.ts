@@ -32,7 +32,11 @@ export async function playTasks(url: string, tasks: readonly DemoTask[], signal:
       await sleep(Math.max(0, task.arrivalMs - (performance.now() - started)), undefined, { signal });
       const arrived = performance.now();
       try {
-        await playTask(task, (call) => scope.run(receiptOf(task, call), () => oneCall(client, task, call, prompts.get(call.agent) ?? "", signal)), signal);
+        await playTask(
+          task,
+          (call) => scope.run(receiptOf(task, call), () => oneCall(client, task, call, prompts.get(call.agent) ?? "", signal)),
+          signal,
+        );
         return { id: task.id, seconds: (performance.now() - arrived) / 1000, error: null };
       } catch (error) {
         if (signal.aborted) throw error;

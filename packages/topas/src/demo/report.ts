@@ -27,13 +27,26 @@ export const mean = (values: readonly number[]): number => values.reduce((a, b) 
 
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const width = headers.map((h, i) => Math.max(h.length, ...rows.map((r) => (r[i] ?? "").length)));
-  const line = (cells: readonly string[]): string => cells.map((c, i) => (i === 0 ? c.padEnd(width[i] ?? 0) : c.padStart(width[i] ?? 0))).join("  ");
+  const line = (cells: readonly string[]): string =>
+    cells.map((c, i) => (i === 0 ? c.padEnd(width[i] ?? 0) : c.padStart(width[i] ?? 0))).join("  ");
   return [line(headers), width.map((w) => "-".repeat(w)).join("  "), ...rows.map(line)].join("\n");
 }
 
 export function demoTable(rows: readonly DemoRow[]): string {
   return table(
-    ["policy", "mean task s", "p99 task s", "prefix hit", "recomputed tok", "moved MB", "preempt", "mean batch", "KV used", "requests", "failed"],
+    [
+      "policy",
+      "mean task s",
+      "p99 task s",
+      "prefix hit",
+      "recomputed tok",
+      "moved MB",
+      "preempt",
+      "mean batch",
+      "KV used",
+      "requests",
+      "failed",
+    ],
     rows.map((r) => [
       r.policy,
       r.jctMeanS.toFixed(2),

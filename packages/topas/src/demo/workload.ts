@@ -60,7 +60,13 @@ export function demoTasks(options: DemoOptions): DemoTask[] {
     } else {
       calls.push(call("plan", "planner", []));
       for (const agent of specialists) calls.push(call(`branch-${agent}`, agent, ["plan"]));
-      calls.push(call("join", "writer", specialists.map((a) => `branch-${a}`)));
+      calls.push(
+        call(
+          "join",
+          "writer",
+          specialists.map((a) => `branch-${a}`),
+        ),
+      );
     }
     tasks.push({ id: `${workflow}-${i}`, workflow, arrivalMs: Math.round(arrivalMs), calls });
     arrivalMs += -Math.log(1 - random()) * options.meanGapMs;

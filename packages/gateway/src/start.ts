@@ -1,0 +1,82 @@
+import type { AddressInfo } from "node:net";
+import type { Engine } from "@topas/engines";
+import type { FastifyInstance } from "fastify";
+import { GatewayError } from "./errors.ts";
+import { identifyReceipt } from "./identify/out-of-band.ts";
+import { identify } from "./identify.ts";
+import { Loop, type LoopOptions } from "./loop.ts";
+import type { GatewayLimits } from "./options.ts";
+import { buildGateway } from "./server.ts";
+import { createWorkflowStore, parseWorkflow } from "./workflows.ts";
+
+export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows"> {
+  /** Not yet started. */
+  readonly engine: Engine;
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+  /** API key to tenant; empty: open, everybody is tenant "default". */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly adminToken?: string;
+  readonly limits?: Partial<GatewayLimits>;
+  /** pino level on stderr, or "silent". */
+  readonly logLevel?: string;
+}
+
+export interface RunningGateway {
+  readonly url: string;
+  readonly loop: Loop;
+  readonly app: FastifyInstance;
+  /** Drains, then closes HTTP, loop and engine. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Engine, loop and HTTP in one process, listening. @throws EngineError, GatewayError, or the system's error when the port is taken. */
+export async function startGateway(options: StartOptions): Promise<RunningGateway> {
+  const description = await options.engine.start();
+  const workflows = createWorkflowStore();
+  const clock = { nowSeconds: () => performance.now() / 1000, unixMs: () => Date.now() };
+  let loop: Loop | null = null;
+  try {
+    loop = new Loop({ ...options, workflows, nowSeconds: clock.nowSeconds });
+    const app = buildGateway({
+      scheduler: loop,
+      prepare: (input) => options.engine.prepare(input),
+      models: [description.model],
+      identify: (input) => workflows.reconcile(identify(input)),
+      parseWorkflow: (_id, body) => {
+        const parsed = parseWorkflow(body);
+        if (!parsed.ok) throw new GatewayError(parsed.code, { message: parsed.message });
+        return parsed.graph;
+      },
+      parseReceipt: ({ tenant, body, nowSeconds }) => {
+        const update = identifyReceipt({ tenant, body, nowMs: clock.unixMs(), nowSeconds });
+        if (!update.ok) throw new GatewayError("invalid_receipt", { message: `${update.code}: ${update.message}` });
+        return { ...workflows.reconcile(update.identified).identity, stage: update.stage };
+      },
+      keys: options.keys,
+      ...(options.adminToken === undefined ? {} : { adminToken: options.adminToken }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      clock,
+      log:
+        options.logLevel === undefined || options.logLevel === "silent"
+          ? false
+          : { level: options.logLevel, stream: process.stderr },
+    });
+    await app.listen({ host: options.host, port: options.port });
+    const { port } = app.server.address() as AddressInfo;
+    const running = loop;
+    return {
+      url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+      loop: running,
+      app,
+      close: async () => {
+        await app.close();
+        await running.close();
+      },
+    };
+  } catch (error) {
+    await (loop === null ? options.engine.close() : loop.close());
+    throw error;
+  }
+}
