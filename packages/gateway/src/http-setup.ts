@@ -1,6 +1,7 @@
-import type { FastifyInstance } from "fastify";
-import { toRefusal } from "./error-reply.ts";
-import { GatewayError } from "./errors.ts";
+import type { Socket } from "node:net";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { fromGatewayError, toRefusal } from "./error-reply.ts";
+import { GatewayError, type ErrorCode } from "./errors.ts";
 
 /** Declared once, so that every request object has one shape. */
 export function decorateRequests(app: FastifyInstance): void {
@@ -16,6 +17,29 @@ export function takeBytes(app: FastifyInstance): void {
   app.addContentTypeParser(/^application\/(?:[\w.-]+\+)?json\b/, { parseAs: "buffer" }, (_request, body, done) =>
     done(null, body),
   );
+}
+
+/** What is wrong before there is a route: a path that cannot be decoded. */
+export function answerFrameworkError(error: Error, _request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = toRefusal(error);
+  void reply.code(refusal.status).headers(refusal.headers).send(refusal.body);
+}
+
+/** What is wrong before there is a request: bytes that are no HTTP. The connection ends with the answer. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const refusal = fromGatewayError(new GatewayError(clientErrorCode(error.code)));
+  const body = JSON.stringify(refusal.body);
+  const head = `HTTP/1.1 ${refusal.status} Refused\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n`;
+  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
+function clientErrorCode(code: string | undefined): ErrorCode {
+  if (code === "HPE_HEADER_OVERFLOW") return "headers_too_large";
+  return code === "ERR_HTTP_REQUEST_TIMEOUT" ? "request_timeout" : "invalid_request";
 }
 
 /** Every failure and every unknown route in OpenAI's shape. */

@@ -42,12 +42,10 @@ export function createRequestGate(options: GatewayOptions, services: CallService
     onRequest(request, reply, done) {
       const { access, isCall } = request.routeOptions.config;
       request.clientRequestId = toClientRequestId(request.headers[headerNames.requestId]);
-      request.ownId = ids.next("");
       let refusal: unknown = null;
       try {
         if (access === "tenant") request.tenant = authenticate(request.raw);
         else if (access === "admin") guard(request.raw);
-        request.ownId = ids.next(request.tenant);
         if (isCall === true) {
           if (isDraining()) throw new GatewayError("shutting_down");
           if (scheduler.engine() === null) throw new GatewayError("engine_unavailable");
@@ -57,6 +55,7 @@ export function createRequestGate(options: GatewayOptions, services: CallService
       } catch (error) {
         refusal = error;
       }
+      request.ownId = ids.next(request.tenant);
       reply.header(headerNames.ownRequestId, request.ownId);
       reply.header(headerNames.requestId, request.clientRequestId ?? request.ownId);
       if (refusal === null) done();

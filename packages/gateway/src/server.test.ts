@@ -200,6 +200,8 @@ test("explain is the tenant's own; a neighbour's call does not exist", async () 
   const ask = (key: string) => rig.app.inject({ url: `/v1/explain/${id}`, headers: { authorization: `Bearer ${key}` } });
   expect((await ask("sk-a")).json()).toMatchObject({ requestId: id });
   expect((await ask("sk-b")).statusCode).toBe(404);
+  const byAnswer = await rig.app.inject({ url: `/v1/explain/chatcmpl-${id}`, headers: { authorization: "Bearer sk-a" } });
+  expect(byAnswer.json()).toMatchObject({ requestId: id });
 });
 
 test("admin routes: loopback without a token, the token with one", async () => {

@@ -2,7 +2,7 @@ import { fastify, LogController, type FastifyInstance } from "fastify";
 import { LiveCalls } from "./calls/live-calls.ts";
 import type { CallServices } from "./calls/services.ts";
 import { systemClock } from "./clock.ts";
-import { answerErrors, decorateRequests, takeBytes } from "./http-setup.ts";
+import { answerClientError, answerErrors, answerFrameworkError, decorateRequests, takeBytes } from "./http-setup.ts";
 import { callRecord, logCall, loggerOptions, plainRecord } from "./observe.ts";
 import { defaultLimits, type GatewayOptions } from "./options.ts";
 import { createRequestGate } from "./request-context.ts";
@@ -42,6 +42,8 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     return503OnClosing: false,
     exposeHeadRoutes: false,
     routerOptions: { maxParamLength: 512 },
+    frameworkErrors: answerFrameworkError,
+    clientErrorHandler: answerClientError,
   });
   const services: CallServices = {
     scheduler,
@@ -52,6 +54,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     clock,
     live,
     keepAuthorization: options.keys === undefined || options.keys.size === 0,
+    failed: (error, call) => app.log.error({ err: error, requestId: call.spec.id, route: call.spec.route }, "call failed inside"),
     settled: (call, status, code, usage) => {
       telemetry.record(callRecord(call, status, code, usage?.completionTokens ?? null));
       logCall(app.log, call, status, code);

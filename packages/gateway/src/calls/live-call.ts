@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { CallUsage, EngineSink } from "@topas/engines";
+import { EngineError, type CallUsage, type EngineSink } from "@topas/engines";
 import { fromGatewayError, toRefusal, writeRefusal, type Refusal } from "../error-reply.ts";
 import { GatewayError } from "../errors.ts";
 import { PING } from "../wire/openai/response.ts";
@@ -91,6 +91,7 @@ export class LiveCall {
 
   /** Ends the call with an answer of its own or, after the first byte, with one error event. */
   refuse(error: unknown): void {
+    if (!GatewayError.isInstance(error) && !EngineError.isInstance(error)) this.services.failed(error, this);
     this.fail(toRefusal(error));
   }
 

@@ -1,7 +1,8 @@
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { answer, chat, createRig, rawPost, until, type Rig } from "../testing/rig.ts";
+import type { ScheduledCall } from "../scheduler.ts";
+import { answer, chat, createRig, rawPost, until, usage, type Rig } from "../testing/rig.ts";
 
 let rig: Rig;
 afterEach(() => rig.app.close());
@@ -77,4 +78,48 @@ test("K27: too large, announced or chunked: 413 before it is read whole, and oth
   await until(() => fine.text().includes("ok"));
   fine.socket.destroy();
   expect(rig.scheduler.calls).toHaveLength(1);
+});
+
+const failure = { code: "upstream_timeout", message: "m", status: 504, retryable: false };
+const endings: readonly (readonly [string, (call: ScheduledCall) => void])[] = [
+  ["times out", (call) => call.sink.end({ reason: "failed", usage: usage(), error: failure })],
+  ["is refused", (call) => call.sink.end({ reason: "refused", usage: usage() })],
+  ["is cancelled", (call) => call.sink.end({ reason: "cancelled", usage: usage() })],
+  ["breaks off", (call) => (call.sink.token?.(1, Buffer.from("a")), call.sink.end({ reason: "failed", usage: usage() }))],
+  ["finishes", answer(["ok"])],
+];
+test.each(endings)("K43: nothing stays held when a call %s: the same id is served again at once", async (_name, run) => {
+  rig = await createRig({}, true);
+  rig.scheduler.run = run;
+  for (const path of ["/v1/chat/completions", "/v1/completions"]) {
+    for (const stream of [true, false, true]) {
+      const payload = { ...chat({ stream }), prompt: "hi" };
+      const response = await fetch(`${rig.url}${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-request-id": "same" },
+        body: JSON.stringify(payload),
+      });
+      await response.text().catch(() => "cut");
+      expect(response.status).not.toBe(409);
+    }
+  }
+  expect(rig.scheduler.calls).toHaveLength(6);
+  expect((await rig.app.inject({ url: "/metrics" })).body).toContain("topas_open_calls 0");
+});
+
+test("what is no HTTP is answered in OpenAI's shape too", async () => {
+  rig = await createRig({}, true);
+  const ask = async (bytes: string): Promise<string> => {
+    const socket = connect(rig.port, "127.0.0.1");
+    let got = "";
+    socket.on("data", (chunk) => (got += chunk.toString()));
+    socket.on("error", () => {});
+    socket.write(bytes);
+    await until(() => got.includes("\r\n\r\n{") && got.endsWith("}"));
+    socket.destroy();
+    return got;
+  };
+  expect(await ask("NONSENSE\r\n\r\n")).toMatch(/^HTTP\/1.1 400[^]*"code":"invalid_request"/);
+  expect(await ask(`GET / HTTP/1.1\r\nx: ${"a".repeat(20_000)}\r\n\r\n`)).toMatch(/^HTTP\/1.1 431[^]*"code":"headers_too_large"/);
+  expect(await ask("GET /v1/%E0%A4%A HTTP/1.1\r\nhost: x\r\n\r\n")).toMatch(/^HTTP\/1.1 400[^]*"type":"invalid_request_error"/);
 });

@@ -159,3 +159,11 @@ test("K42: the upstream is paused while a client does not read, and resumed once
   expect(rig.scheduler.resumed).toEqual([call?.id]);
   socket.destroy();
 });
+
+test("a header that cannot be passed on is a 502, not a crash", async () => {
+  await rawRig();
+  rig.scheduler.run = ({ sink }) => sink.head?.(200, { "x-odd": "a\nb" });
+  const response = await stream();
+  expect([response.statusCode, response.json().error.code]).toEqual([502, "upstream_error"]);
+  expect(rig.scheduler.cancelled).toHaveLength(1);
+});

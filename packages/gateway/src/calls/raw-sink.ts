@@ -38,7 +38,16 @@ export function createRawSink(call: LiveCall): EngineSink {
       }
       const length = headers["content-length"];
       if (typeof length === "string") expected = Number(length);
-      response.writeHead(status, toClientHeaders(headers, call.spec.headers));
+      try {
+        response.writeHead(status, toClientHeaders(headers, call.spec.headers));
+      } catch (cause) {
+        call.abort(
+          new GatewayError("upstream_error", {
+            message: "the upstream's answer has a status or header that cannot be passed on",
+            cause,
+          }),
+        );
+      }
     },
     raw(chunk) {
       if (call.settled) return true;

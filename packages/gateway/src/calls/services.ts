@@ -16,6 +16,8 @@ export interface CallServices {
   readonly live: LiveCalls;
   /** Open gateways pass the client's key on: without us it would have gone to the upstream. */
   readonly keepAuthorization: boolean;
+  /** A fault of ours, for the log: the client learns of it as a bare 500. */
+  failed(error: unknown, call: LiveCall): void;
   /** Told once a call, at its terminal event. `code` null with status 499: the client left. */
   settled(call: LiveCall, status: number, code: string | null, usage: CallUsage | null): void;
 }
