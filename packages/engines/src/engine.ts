@@ -68,6 +68,8 @@ export type PromptInput =
       readonly tenant: string;
       readonly messages: readonly ChatMessage[];
       readonly tools?: readonly unknown[];
+      /** Engines that serve several models: the one this call names. Part of the prefix identity there; ignored elsewhere. */
+      readonly model?: string;
     }
   /** `prefixTokens`: leading tokens (BOS included) the client says are the agent's prefix; 0 or absent: none. */
   | {
@@ -75,6 +77,7 @@ export type PromptInput =
       readonly tenant: string;
       readonly prompt: string | readonly number[];
       readonly prefixTokens?: number;
+      readonly model?: string;
     };
 
 export interface PreparedPrompt {
@@ -203,6 +206,8 @@ export class EngineError extends Error {
     this.status = status;
   }
   static isInstance(error: unknown): error is EngineError {
-    return typeof error === "object" && error !== null && (error as { marker?: unknown }).marker === Symbol.for("topas.EngineError");
+    return (
+      typeof error === "object" && error !== null && (error as { marker?: unknown }).marker === Symbol.for("topas.EngineError")
+    );
   }
 }

@@ -15,6 +15,8 @@ export type {
   PromptInput,
   Sampling,
 } from "./engine.ts";
+export { OpenAiEngine } from "./openai/openai-engine.ts";
+export type { OpenAiOptions } from "./openai/openai-engine.ts";
 export type { CallScript } from "./scripted/job.ts";
 export { ScriptedEngine } from "./scripted/scripted-engine.ts";
 export type { ScriptedOptions } from "./scripted/scripted-engine.ts";
