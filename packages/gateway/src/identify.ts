@@ -1,5 +1,5 @@
 import type { TaskHints } from "@topas/core";
-import type { Receipt } from "@topas/receipt";
+import type { Receipt, ReceiptCode } from "@topas/receipt";
 import { ALLOWED_LEAD_SECONDS, isExpired, taskAge } from "./identify/age.ts";
 import { findReceipt } from "./identify/find-receipt.ts";
 import { frame, headerSafe, scopedId, tameId } from "./identify/frame.ts";
@@ -29,8 +29,8 @@ export interface IdentifyInput {
 
 export interface Identified {
   readonly identity: CallIdentity;
-  /** Value of `x-topas-receipt-status`. */
-  readonly receiptStatus: "ok" | "absent" | `ignored:${string}`;
+  /** Value of `x-topas-receipt-status`; a closed list, fit for a metric label. */
+  readonly receiptStatus: "ok" | "absent" | `ignored:${ReceiptCode | "expired"}`;
   /** Printable ASCII, one line each. */
   readonly warnings: readonly string[];
   /** The sender's clock was ahead, unreadable or too far back. Counted once a task, at first sight, by the workflow store. */

@@ -5,11 +5,11 @@ import { identify } from "./identify.ts";
 import { createWorkflowStore, parseWorkflow, type WorkflowStore } from "./workflows.ts";
 
 const NOW = Date.parse("2026-03-02T10:00:00Z");
-const send = (store: WorkflowStore, receipt?: ReceiptContext, tenant = "acme") =>
+const send = (store: WorkflowStore, receipt?: ReceiptContext, tenant = "acme", headers: Record<string, string> = {}) =>
   store.reconcile(
     identify({
       tenant,
-      headers: receipt ? { "x-topas-receipt": encodeReceiptHeader(receipt) } : {},
+      headers: receipt ? { "x-topas-receipt": encodeReceiptHeader(receipt) } : headers,
       body: {},
       prefixId: null,
       nowMs: NOW,
@@ -164,7 +164,10 @@ describe("workflow store", () => {
     expect(send(store, { taskId: "c", revision: 1 }).identity.graph).not.toBeNull();
     store.forget(scopedTaskId("acme", "c"));
     expect(send(store, { taskId: "c", revision: 1 }).identity.graph).toBeNull();
-    expect(send(store)).toMatchObject({ identity: { taskIsCall: true, graph: null } });
+    store.declare("acme", "flow", { stages: [{ id: "A", agent: "a" }], edges: [] });
+    expect(send(store, undefined, "acme", { "x-topas-workflow": "flow" })).toMatchObject({
+      identity: { taskIsCall: true, graph: null },
+    });
     for (const id of ["x", "y", "z"]) store.declare("acme", id, { stages: [], edges: [] });
     expect(store.declared("acme", "x")).toBeNull();
   });

@@ -84,8 +84,8 @@ export function createWorkflowStore(options: { readonly capacity?: number } = {}
     declared: (tenant, workflowId) => workflows.get(scopedId(tenant, tameId(workflowId).id)) ?? null,
     reconcile(identified) {
       const { identity } = identified;
-      if (identity.taskIsCall)
-        return withGraph(identified, identity.workflow === null ? null : (workflows.get(identity.workflow) ?? null));
+      // One call long: a workflow that only a header names says nothing about it.
+      if (identity.taskIsCall) return identified;
       const before = tasks.get(identity.task);
       const warnings = [...identified.warnings];
       if (!before && identified.clockSuspect) {
@@ -104,12 +104,6 @@ export function createWorkflowStore(options: { readonly capacity?: number } = {}
     forget: (task) => void tasks.delete(task),
     counters: () => ({ ...counts }),
   };
-}
-
-function withGraph(identified: Identified, graph: Graph | null): Identified {
-  return graph === null || identified.identity.graph !== null
-    ? identified
-    : { ...identified, identity: { ...identified.identity, graph } };
 }
 
 /** The hints that speak of the whole task: superseded by a newer revision. */

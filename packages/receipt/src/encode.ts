@@ -26,9 +26,8 @@ export const DROP_ORDER = [
   "remainingWork",
 ] as const satisfies readonly (keyof ReceiptInput)[];
 
-/** A list with more entries than this cannot fit; it goes without being written out first, so that a call costs no milliseconds. */
-const ENTRIES_MAX = 2_048;
-const STAGES_FIT = 320;
+/** Fewest JSON characters of one entry of a list, a stage, an edge. */
+const LEAST = { entry: 4, stage: 11, edge: 10 } as const;
 const MARK = Symbol.for("topas.ReceiptEncodeError");
 
 /** `too_large`: over the limit even without the optional members. `not_serializable`: no JSON (a cycle of objects, a bigint). */
@@ -57,7 +56,7 @@ export function encodeReceiptHeader(receipt: ReceiptContext): string {
 export function fitReceiptHeader(receipt: ReceiptContext, maxBytes: number = HEADER_MAX_BYTES): EncodedReceipt {
   const whole: Record<string, unknown> = { ...receipt, spec: SPEC, authority: "none" };
   const dropped: string[] = [];
-  for (const name of DROP_ORDER) if (isHuge(whole[name])) drop(whole, name, dropped);
+  for (const name of DROP_ORDER) if (cannotFit(whole[name], maxBytes)) drop(whole, name, dropped);
   for (const name of [null, ...DROP_ORDER]) {
     if (name !== null && !drop(whole, name, dropped)) continue;
     const json = toJson(whole);
@@ -78,11 +77,13 @@ function drop(whole: Record<string, unknown>, name: string, dropped: string[]): 
   return true;
 }
 
-function isHuge(part: unknown): boolean {
-  if (Array.isArray(part)) return part.length > ENTRIES_MAX;
+/** True: dropped without being written out first, so that even the largest graph costs a call no milliseconds. */
+function cannotFit(part: unknown, maxBytes: number): boolean {
+  const jsonBytes = (maxBytes * 3) / 4;
+  if (Array.isArray(part)) return part.length * LEAST.entry > jsonBytes;
   if (typeof part !== "object" || part === null || !("stages" in part)) return false;
   const graph = part as { stages?: unknown; edges?: unknown };
-  return count(graph.stages) > STAGES_FIT || count(graph.edges) > STAGES_FIT * 2;
+  return count(graph.stages) * LEAST.stage + count(graph.edges) * LEAST.edge > jsonBytes;
 }
 
 function count(list: unknown): number {

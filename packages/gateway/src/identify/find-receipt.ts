@@ -1,10 +1,18 @@
-import { BODY_MEMBER, RECEIPT_HEADER, decodeHeaderJson, parseReceipt, type ParsedReceipt, type Receipt } from "@topas/receipt";
+import {
+  BODY_MEMBER,
+  RECEIPT_HEADER,
+  decodeHeaderJson,
+  parseReceipt,
+  type ParsedReceipt,
+  type Receipt,
+  type ReceiptCode,
+} from "@topas/receipt";
 import { tameId } from "./frame.ts";
 import { headerOf, memberOf, type Headers } from "./sources.ts";
 
 export interface FoundReceipt {
   readonly receipt: Receipt | null;
-  readonly status: "ok" | "absent" | `ignored:${string}`;
+  readonly status: "ok" | "absent" | `ignored:${ReceiptCode}`;
   readonly warnings: readonly string[];
 }
 
