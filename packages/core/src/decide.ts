@@ -34,9 +34,10 @@ function choose(view: View, policy: Policy): Choice {
   const { order, options } = policy;
   const none = { search: null, guardedBy: null };
   if (view.waiting.length === 0) return { plan: { admit: [], preempt: [] }, ...none };
-  if (options.allFits && everythingFits(view)) return { plan: planOf(view, policy, order.sort(view)), ...none };
+  if (options.allFits && everythingFits(view))
+    return { plan: planOf(view, policy, order.sort(view, view.waiting, new Set())), ...none };
   if (order.kind === "keys") {
-    const packed = pack(view, order.sort(view), options);
+    const packed = pack(view, order, options);
     return { plan: planOf(view, policy, packed.taken), search: null, guardedBy: packed.guardedBy };
   }
   const search = order.search(view, policy);
@@ -47,7 +48,7 @@ function choose(view: View, policy: Policy): Choice {
 
 /** An engine never stays idle while a waiting request fits, whatever the score says (1.4). */
 function fill(view: View, policy: Policy): Plan {
-  return planOf(view, policy, pack(view, policy.order.sort(view), { ...policy.options, fit: "over" }).taken);
+  return planOf(view, policy, pack(view, policy.order, { ...policy.options, fit: "over" }).taken);
 }
 
 function planOf(view: View, policy: Policy, taken: readonly RequestState[]): Plan {
@@ -120,7 +121,7 @@ function wakeAt(view: View, policy: Policy, plan: Plan): number | null {
 }
 
 function admitEverything(view: View, policy: Policy): Decision {
-  const admitted = policy.order.sort(view);
+  const admitted = policy.order.sort(view, view.waiting, new Set());
   const why: Why[] = view.held.map(({ request, reason }) => ({
     request: request.spec.id,
     action: "waiting",

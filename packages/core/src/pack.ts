@@ -1,43 +1,56 @@
 import { toBlocks } from "./config.ts";
 import type { EntryId } from "./events.ts";
 import { serviceSeconds } from "./estimate/estimator.ts";
-import type { PolicyOptions } from "./policy/policy.ts";
+import type { KeyOrder, PolicyOptions, SearchOrder } from "./policy/policy.ts";
 import { generatedTokens, type RequestState } from "./state.ts";
 import { costTokens, type View } from "./view.ts";
 
-/** Why a request of the sequence was left out, for `why`. */
 export interface Packed {
   readonly taken: readonly RequestState[];
-  readonly roomTokens: number;
-  /** The request that stopped a head-of-line pack. */
-  readonly blockedBy: RequestState | null;
+  /** The request whose reservation bounds the skipping, if any. */
   readonly guardedBy: RequestState | null;
 }
 
-/** Takes requests of one sequence while they fit the promise ledger and the slots; `fit` says what happens at a misfit (1.5). */
-export function pack(view: View, sequence: readonly RequestState[], options: PolicyOptions): Packed {
-  const taken: RequestState[] = [];
-  const pinned = new Set<EntryId>();
+/**
+ * Takes requests in key order while they fit the promise ledger and the slots; `fit` says what happens at a misfit (1.5).
+ * Orders that follow residency are sorted again with what the plan brings in, until nothing more is taken, so that the
+ * decision after this one is empty.
+ */
+export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyOptions): Packed {
+  const taken = new Set<RequestState>();
+  const incoming = new Set<EntryId>();
+  const guard = options.fit === "guarded" ? reservation(view, options) : null;
   let room = view.roomTokens;
   let slots = view.slots;
-  const guard = options.fit === "guarded" ? reservation(view, options) : null;
   let extra = guard?.extraTokens ?? Infinity;
-  for (const request of sequence) {
-    if (slots <= 0) break;
-    const floor = toBlocks(view.state.config, request.spec.ownPromptTokens);
-    const cost = floor > room ? Infinity : costTokens(view, request, pinned);
-    if (cost > room) {
-      if (options.fit === "stop") return { taken, roomTokens: room, blockedBy: request, guardedBy: null };
-      continue;
+
+  const pass = (sequence: readonly RequestState[]): void => {
+    for (const request of sequence) {
+      if (slots <= 0) return;
+      const floor = toBlocks(view.state.config, request.spec.ownPromptTokens);
+      const cost = floor > room ? Infinity : costTokens(view, request, incoming);
+      if (cost > room) {
+        if (options.fit === "stop") return;
+        continue;
+      }
+      if (guard !== null && request !== guard.request && endSeconds(view, request) > guard.shadowSeconds) {
+        if (cost > extra) continue;
+        extra -= cost;
+      }
+      taken.add(request);
+      room -= cost;
+      slots -= 1;
+      if (request.prefix !== null) incoming.add(request.prefix);
     }
-    if (guard !== null && request !== guard.request && cost > extra && endSeconds(view, request) > guard.shadowSeconds) continue;
-    if (guard !== null && request !== guard.request && endSeconds(view, request) > guard.shadowSeconds) extra -= cost;
-    taken.push(request);
-    room -= cost;
-    slots -= 1;
-    if (request.prefix !== null) pinned.add(request.prefix);
+  };
+  const resort = order.kind === "keys" && order.residencyBound;
+  for (let before = -1; taken.size > before && slots > 0;) {
+    before = taken.size;
+    const queue = before === 0 ? view.waiting : view.waiting.filter((request) => !taken.has(request));
+    pass(order.sort(view, queue, incoming));
+    if (!resort) break;
   }
-  return { taken, roomTokens: room, blockedBy: null, guardedBy: guard?.request ?? null };
+  return { taken: [...taken], guardedBy: guard?.request ?? null };
 }
 
 function endSeconds(view: View, request: RequestState): number {

@@ -33,6 +33,7 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve): 
   const estimator = meanEstimator(state);
   const needs = new Map<string, number>();
   const paths = new Map<string, TaskPath | null>();
+  let room: number | null = null;
   const waiting: RequestState[] = [];
   const held: { request: RequestState; reason: WaitReason }[] = [];
   const prefixOf = (request: RequestState): EntryState | null =>
@@ -52,7 +53,7 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve): 
     held,
     running,
     get roomTokens() {
-      return roomAfter(view, running);
+      return (room ??= roomAfter(view, running));
     },
     slots: freeSlots(state),
     needTokens(request) {
@@ -114,9 +115,10 @@ export function promptCells(view: View, request: RequestState): number {
 }
 
 /** Prompt tokens found in KV if admitted now: its prefix resident or loading, plus what its session entry still covers. */
-export function matchTokens(view: View, request: RequestState): number {
+export function matchTokens(view: View, request: RequestState, incoming: ReadonlySet<EntryId>): number {
   const prefix = view.prefixOf(request);
-  const shared = prefix !== null && (prefix.phase === "resident" || prefix.phase === "loading") ? request.spec.prefix!.tokens : 0;
+  const held = prefix !== null && (prefix.phase === "resident" || prefix.phase === "loading" || incoming.has(prefix.id));
+  const shared = held ? request.spec.prefix!.tokens : 0;
   const session = view.sessionOf(request);
   return shared + (session === null ? 0 : Math.min(session.tokens, request.spec.session!.reusableTokens));
 }

@@ -6,14 +6,17 @@ import { frontier, nodeOver } from "./progress.ts";
 /** L_i(H) of one task, prepared once per decision. H = stages hypothetically completed. */
 export interface TaskPath {
   /** Remaining path in seconds; never negative. */
-  seconds(completed?: ReadonlySet<string>): number;
+  seconds(completed?: Completed): number;
   /** E[Z] of a stage, seconds; 0 for unknown stages. */
   residual(stage: string): number;
 }
 
+/** Whether a stage counts as completed; undefined: none does. */
+export type Completed = ((stage: string) => boolean) | undefined;
+
 interface Part {
   readonly tail: number;
-  own(completed: ReadonlySet<string> | undefined): number;
+  own(completed: Completed): number;
 }
 
 /** Longest remaining path with means: exact for fixed lengths (Eq. 5). Loops count their expected rounds. */
@@ -29,12 +32,15 @@ export function taskPath(task: TaskState, estimator: Estimator): TaskPath {
     return value;
   };
   const parts = [...graphParts(task, estimator, residual), ...virtualParts(task, estimator, residual)];
+  let nothingCompleted: number | null = null;
   const idle = parts.length === 0 && task.graph === null && !task.done ? estimator.tailSeconds(task) : 0;
   return {
     residual,
     seconds(completed) {
+      if (completed === undefined && nothingCompleted !== null) return nothingCompleted;
       let longest = idle;
       for (const part of parts) longest = Math.max(longest, part.own(completed) + part.tail);
+      if (completed === undefined) nothingCompleted = longest;
       return longest;
     },
   };
@@ -64,17 +70,17 @@ function nodeSeconds(
   node: GraphNode,
   estimator: Estimator,
   residual: (stage: string) => number,
-  completed: ReadonlySet<string> | undefined,
+  completed: Completed,
 ): number {
   const first = node.stages[0]!.id;
-  if (node.loop === null) return completed?.has(first) === true ? 0 : residual(first);
+  if (node.loop === null) return completed?.(first) === true ? 0 : residual(first);
   const loop = task.loops.get(index)!;
   if (loop.overrun || loop.roundsDone >= node.loop.max) return 0;
   const stages = node.stages.map((stage) => task.stages.get(stage.id)!);
   const body = longest(node, stages, (stage) => (stage.status === "skipped" ? 0 : estimator.stageSeconds(task, stage)));
   const round = loop.open
     ? longest(node, stages, (stage) =>
-        loop.doneInRound.has(stage.id) || completed?.has(stage.id) === true ? 0 : residual(stage.id),
+        loop.doneInRound.has(stage.id) || completed?.(stage.id) === true ? 0 : residual(stage.id),
       )
     : 0;
   const begun = loop.roundsDone + (loop.open ? 1 : 0);
@@ -100,5 +106,5 @@ function virtualParts(task: TaskState, estimator: Estimator, residual: (stage: s
   const live = [...task.stages.values()].filter((stage) => stage.virtual && stage.request !== null);
   if (live.length === 0 || task.done) return [];
   const tail = task.graph === null ? estimator.tailSeconds(task) : 0;
-  return live.map((stage) => ({ tail, own: (completed) => (completed?.has(stage.id) === true ? 0 : residual(stage.id)) }));
+  return live.map((stage) => ({ tail, own: (completed) => (completed?.(stage.id) === true ? 0 : residual(stage.id)) }));
 }

@@ -6,5 +6,6 @@ export const fcfs: KeyOrder = {
   kind: "keys",
   id: "fcfs",
   timeVarying: false,
-  sort: (view) => view.waiting.toSorted(byReady),
+  residencyBound: false,
+  sort: (_view, queue) => queue.toSorted(byReady),
 };

@@ -8,22 +8,34 @@ type LpmOptions = Pick<PolicyOptions, "fallbackAbove" | "inBatchRule">;
 
 /** Longest prefix match, ties by queue order; above `fallbackAbove` waiting it is fcfs (SGLang). */
 export function lpm(options: LpmOptions): KeyOrder {
-  return { kind: "keys", id: "lpm", timeVarying: false, sort: (view) => sortByMatch(view, options, byReady) };
+  return {
+    kind: "keys",
+    id: "lpm",
+    timeVarying: false,
+    residencyBound: true,
+    sort: (view, queue, incoming) => sortByMatch(view, queue.toSorted(byReady), incoming, options),
+  };
 }
 
 /** Longest prefix match, ties by task arrival; the fallback is task-fcfs. */
 export function lpmTask(options: LpmOptions): KeyOrder {
-  return { kind: "keys", id: "lpm-task", timeVarying: false, sort: (view) => sortByMatch(view, options, byTask(view)) };
+  return {
+    kind: "keys",
+    id: "lpm-task",
+    timeVarying: false,
+    residencyBound: true,
+    sort: (view, queue, incoming) => sortByMatch(view, queue.toSorted(byTask(view)), incoming, options),
+  };
 }
 
 function sortByMatch(
   view: View,
+  queue: readonly RequestState[],
+  incoming: ReadonlySet<EntryId>,
   options: LpmOptions,
-  ties: (a: RequestState, b: RequestState) => number,
 ): readonly RequestState[] {
-  const queue = view.waiting.toSorted(ties);
   if (queue.length > options.fallbackAbove) return queue;
-  const match = new Map(queue.map((request) => [request, matchTokens(view, request)]));
+  const match = new Map(queue.map((request) => [request, matchTokens(view, request, incoming)]));
   if (options.inBatchRule) demoteSharers(queue, match);
   return queue.toSorted((a, b) => match.get(b)! - match.get(a)!);
 }

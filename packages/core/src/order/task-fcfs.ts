@@ -6,5 +6,6 @@ export const taskFcfs: KeyOrder = {
   kind: "keys",
   id: "task-fcfs",
   timeVarying: false,
-  sort: (view) => view.waiting.toSorted(byTask(view)),
+  residencyBound: false,
+  sort: (view, queue) => queue.toSorted(byTask(view)),
 };

@@ -7,7 +7,7 @@ import { byTask } from "./compare.ts";
 export const topas: SearchOrder = {
   kind: "search",
   id: "topas",
-  sort: (view) => view.waiting.toSorted(byTask(view)),
+  sort: (view, queue) => queue.toSorted(byTask(view)),
   search: searchSets,
   credits(view, policy, admitted) {
     const gains = createGains(view, policy.options);

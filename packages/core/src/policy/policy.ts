@@ -1,4 +1,4 @@
-import type { Terms } from "../events.ts";
+import type { EntryId, Terms } from "../events.ts";
 import type { EntryState, RequestState } from "../state.ts";
 import type { View } from "../view.ts";
 
@@ -22,7 +22,10 @@ export interface KeyOrder {
   readonly id: string;
   /** True: keys change as time passes, so a tick is due while something waits. */
   readonly timeVarying: boolean;
-  sort(view: View): readonly RequestState[];
+  /** True: what a plan brings in changes the order of the rest, so the rest is sorted again until nothing more is taken. */
+  readonly residencyBound: boolean;
+  /** `queue`: requests still waiting; `incoming`: prefixes this plan has taken so far. */
+  sort(view: View, queue: readonly RequestState[], incoming: ReadonlySet<EntryId>): readonly RequestState[];
 }
 
 /** Searches sets instead of sorting requests. */
@@ -30,7 +33,7 @@ export interface SearchOrder {
   readonly kind: "search";
   readonly id: string;
   /** Order of the all-fits fast path and of fills. */
-  sort(view: View): readonly RequestState[];
+  sort(view: View, queue: readonly RequestState[], incoming: ReadonlySet<EntryId>): readonly RequestState[];
   search(view: View, policy: Policy): SearchResult;
   /** Gains in admission order, for credits of paths outside the search. */
   credits(view: View, policy: Policy, admitted: readonly RequestState[]): readonly number[];

@@ -10,15 +10,14 @@ export interface Gains {
 }
 
 export function createGains(view: View, options: PolicyOptions): Gains {
-  const none: ReadonlySet<string> = new Set();
   return {
     gain(request, completed) {
       const path = view.path(request.spec.task);
       if (path === null) return 0;
-      const stage = request.spec.stage;
-      const before = completed ?? none;
-      const after = new Set(before).add(stage);
-      const delta = Math.max(0, path.seconds(before) - path.seconds(after));
+      const { stage } = request.spec;
+      const before = completed === undefined ? path.seconds() : path.seconds((id) => completed.has(id));
+      const after = path.seconds((id) => id === stage || completed?.has(id) === true);
+      const delta = Math.max(0, before - after);
       const age = view.nowSeconds - view.taskArrivalSeconds(request);
       const g = agingFactor(options.rho, age, view.state.ageScale.seconds);
       return g * Math.max(options.gainFloor * path.residual(stage), delta);

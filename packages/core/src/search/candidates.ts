@@ -63,7 +63,7 @@ function localSearch(pool: Pool, choices: readonly number[], evaluate: (kept: Re
     let best: ReadonlySet<number> | null = null;
     for (const move of moves) {
       const total = evaluate(move)?.totalSeconds ?? -Infinity;
-      if (total > value) {
+      if (total > value + 1e-9) {
         value = total;
         best = move;
       }
@@ -92,12 +92,17 @@ function localSearch(pool: Pool, choices: readonly number[], evaluate: (kept: Re
 /** Higher score; ties: fewer preempts, fewer loads (by move cost), more admissions, lexicographic ids. */
 function compareCandidates(a: ScoredPlan, b: ScoredPlan): number {
   return (
-    b.totalSeconds - a.totalSeconds ||
+    nanoseconds(b.totalSeconds) - nanoseconds(a.totalSeconds) ||
     a.preempt.length - b.preempt.length ||
     a.loads - b.loads ||
     b.admit.length - a.admit.length ||
     compareText(planKey(a), planKey(b))
   );
+}
+
+/** Scores that differ by less than a nanosecond are ties: sums in another order may differ in the last bit. */
+function nanoseconds(seconds: number): number {
+  return Math.round(seconds * 1e9);
 }
 
 function planKey(plan: Plan): string {

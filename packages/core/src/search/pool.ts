@@ -6,7 +6,7 @@ import type { View } from "../view.ts";
 
 /** One active prefix: its waiting heads and its running requests. Requests without a prefix form a group of their own. */
 export interface Group {
-  readonly index: number;
+  index: number;
   readonly prefix: EntryState | null;
   readonly running: RequestState[];
   readonly heads: Head[];
@@ -16,7 +16,7 @@ export interface Group {
 
 export interface Head {
   readonly request: RequestState;
-  readonly group: number;
+  group: number;
   readonly need: number;
   /** gain(r | nothing of its task taken yet). */
   readonly gain: number;
@@ -54,7 +54,11 @@ export function buildPool(view: View, policy: Policy): Pool {
     const gain = gains.gain(request, undefined);
     group.heads.push({ request, group: group.index, need, gain, arrival: view.taskArrivalSeconds(request) });
   }
-  const list = [...groups.values()];
+  const list = [...groups.values()].toSorted((a, b) => compareText(a.prefix?.id ?? "", b.prefix?.id ?? ""));
+  list.forEach((group, index) => {
+    group.index = index;
+    for (const head of group.heads) head.group = index;
+  });
   for (const group of list) shorten(group);
   const ranked = list.flatMap((group) => group.heads).toSorted((a, b) => compareHeads(a, b));
   const byTask = new Map<string, Head[]>();
@@ -68,7 +72,7 @@ export function buildPool(view: View, policy: Policy): Pool {
 
 function shorten(group: Group): void {
   if (group.heads.length <= HEADS) return;
-  const oldest = group.heads.reduce((a, b) => (b.arrival < a.arrival ? b : a));
+  const oldest = group.heads.reduce((a, b) => (compareHeads(b, a, 0, 0) < 0 ? b : a));
   group.heads.sort((a, b) => compareHeads(a, b));
   const kept = group.heads.slice(0, HEADS);
   if (!kept.includes(oldest)) kept[HEADS - 1] = oldest;
@@ -81,5 +85,9 @@ export function compareHeads(a: Head, b: Head, gainA = a.gain, gainB = b.gain): 
   if (gainA !== gainB) return gainB - gainA;
   if (a.arrival !== b.arrival) return a.arrival - b.arrival;
   if (a.need !== b.need) return a.need - b.need;
-  return a.request.spec.id < b.request.spec.id ? -1 : a.request.spec.id > b.request.spec.id ? 1 : 0;
+  return compareText(a.request.spec.id, b.request.spec.id);
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
