@@ -2,7 +2,7 @@
 import type { EntryId } from "@topas/core";
 import type { CommandOutcome, EngineCommand } from "../engine.ts";
 import type { Job } from "./job.ts";
-import { admit, beginLoad, evictFor } from "./residency.ts";
+import { beginLoad, evictFor } from "./residency.ts";
 import type { ScriptedState } from "./state.ts";
 import { SCRIPTED_KV_BYTES } from "./state.ts";
 
@@ -45,23 +45,13 @@ function preempt(state: ScriptedState, job: Job | undefined, swap: boolean): Com
   return say("enforced", tokens, kept);
 }
 
-/** Goes to the head of the queue and runs at once if it fits; waits there while its prefix loads; else stays preempted. */
+/** Goes to the head of the queue and runs as soon as it fits and its prefix is there. */
 function resume(state: ScriptedState, job: Job | undefined): CommandOutcome {
   if (job === undefined || job.state !== "preempted") return say("unknownId");
   const kept = state.ledger.swapped.get(job.call.id) ?? 0;
   job.state = "queued";
   state.queue.unshift(job);
-  if (!admit(state, job) && !prefixLoading(state, job)) {
-    state.queue.shift();
-    job.state = "preempted";
-    return say("noRoom");
-  }
-  return say("enforced", kept, kept);
-}
-
-function prefixLoading(state: ScriptedState, job: Job): boolean {
-  const entry = job.prefix === null ? undefined : state.ledger.prefixes.get(job.prefix);
-  return entry !== undefined && entry.filled < entry.tokens;
+  return say("enforced", job.target, kept);
 }
 
 function evict(state: ScriptedState, id: EntryId, keepHost: boolean): CommandOutcome {
@@ -92,7 +82,7 @@ function load(state: ScriptedState, id: EntryId): CommandOutcome | Promise<Comma
     state.emit({ kind: "loaded", entry: id, tokens, computedTokens: 0, bytes: tokens * SCRIPTED_KV_BYTES, ms: 0 });
     return say("enforced", tokens, tokens);
   }
-  return beginLoad(state, id, tokens) ? say("enforced", tokens, tokens) : loaded(state, id, tokens);
+  return beginLoad(state, id, tokens, null) ? say("enforced", tokens, tokens) : loaded(state, id, tokens);
 }
 
 async function loaded(state: ScriptedState, id: EntryId, tokens: number): Promise<CommandOutcome> {

@@ -13,6 +13,8 @@ export interface PrefixEntry {
   computed: number;
   /** Calls running on it. */
   users: number;
+  /** The call it is computed for; null: nobody's, a command asked. */
+  readonly owner: string | null;
 }
 
 export interface SessionEntry {
@@ -49,8 +51,8 @@ export class Ledger {
     return this.#free;
   }
 
-  addPrefix(id: EntryId, tokens: number): PrefixEntry {
-    const entry: PrefixEntry = { tokens, filled: 0, computed: 0, users: 0 };
+  addPrefix(id: EntryId, tokens: number, owner: string | null): PrefixEntry {
+    const entry: PrefixEntry = { tokens, filled: 0, computed: 0, users: 0, owner };
     this.#free -= tokens;
     this.prefixes.set(id, entry);
     return entry;

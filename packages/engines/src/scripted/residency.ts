@@ -21,7 +21,7 @@ export function admit(state: ScriptedState, job: Job): boolean {
   if (!evictFor(state, prefixCells + own - (reuse?.resident ?? 0), [job.prefix, reuse === null ? null : job.session]))
     return false;
   if (entry === undefined && job.prefix !== null) {
-    job.paysPrefix = !beginLoad(state, job.prefix, job.prefixTokens);
+    job.paysPrefix = !beginLoad(state, job.prefix, job.prefixTokens, job.call.id);
     if (job.paysPrefix) return false;
   } else if (entry !== null && entry !== undefined && entry.filled < entry.tokens) return false;
   state.queue.splice(state.queue.indexOf(job), 1);
@@ -30,7 +30,6 @@ export function admit(state: ScriptedState, job: Job): boolean {
   ledger.swapped.delete(job.call.id);
   if (job.cached === null) {
     job.cached = (job.paysPrefix ? 0 : job.prefixTokens) + (reuse?.tokens ?? 0);
-    job.computed = job.paysPrefix ? job.prefixTokens : 0;
     if (reuse !== null && job.session !== null) takeSession(state, job.session);
   }
   state.hold(job, swapped > 0 ? swapped : (reuse?.tokens ?? 0));
@@ -63,16 +62,16 @@ function takeSession(state: ScriptedState, session: EntryId): void {
 }
 
 /** Allocates a prefix. True: it came back whole from the host; false: it has to be computed. */
-export function beginLoad(state: ScriptedState, id: EntryId, tokens: number): boolean {
-  const entry = state.ledger.addPrefix(id, tokens);
+export function beginLoad(state: ScriptedState, id: EntryId, tokens: number, owner: string | null): boolean {
+  const entry = state.ledger.addPrefix(id, tokens, owner);
   if (!state.ledger.host.has(id)) return false;
   entry.filled = tokens;
   state.emit({ kind: "loaded", entry: id, tokens, computedTokens: 0, bytes: tokens * SCRIPTED_KV_BYTES, ms: 0 });
   return true;
 }
 
-/** Computes loading prefixes; returns what is left of the step's prefill tokens. */
-export function loadPrefixes(state: ScriptedState, chunk: number): number {
+/** Computes loading prefixes; returns what is left of the step's prefill tokens. `paid` gets each call's part. */
+export function loadPrefixes(state: ScriptedState, chunk: number, paid: Map<string, number>): number {
   let left = chunk;
   for (const [id, entry] of state.ledger.prefixes) {
     const count = Math.min(entry.tokens - entry.filled, left);
@@ -80,6 +79,12 @@ export function loadPrefixes(state: ScriptedState, chunk: number): number {
     entry.filled += count;
     entry.computed += count;
     left -= count;
+    const owner = entry.owner === null ? undefined : state.jobs.get(entry.owner);
+    if (owner !== undefined) {
+      owner.computed += count;
+      if (owner.cached !== null) owner.redone += count;
+      paid.set(owner.call.id, count);
+    }
     if (entry.filled < entry.tokens) continue;
     state.emit({ kind: "loaded", entry: id, tokens: entry.tokens, computedTokens: entry.computed, bytes: 0, ms: 0 });
     state.settle(id, true);

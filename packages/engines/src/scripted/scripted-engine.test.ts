@@ -227,6 +227,7 @@ describe("ScriptedEngine", () => {
           .flatMap((event) => (event.kind === "step" ? event.deltas : []))
           .filter(({ request }) => request === String(n));
         expect(deltas.reduce((sum, { decoded }) => sum + decoded, 0)).toBe(8);
+        expect(deltas.reduce((sum, { prefilled }) => sum + prefilled, 0)).toBe(each.ends[0]!.usage.computedTokens);
         const usage = each.ends[0]!.usage;
         expect(usage.cachedTokens! + usage.computedTokens!).toBeGreaterThanOrEqual(usage.promptTokens!);
         expect(usage.cachedTokens).toBeLessThan(usage.promptTokens!);

@@ -214,13 +214,14 @@ export class ScriptedEngine implements Engine {
 
   #step(): void {
     admitJobs(this.state);
-    let chunk = loadPrefixes(this.state, this.options.chunkTokens);
+    const paid = new Map<string, number>();
+    let chunk = loadPrefixes(this.state, this.options.chunkTokens, paid);
     const deltas: { request: string; prefilled: number; decoded: number }[] = [];
     for (const job of this.state.jobs.values()) {
-      if (job.state !== "running" || job.stalled) continue;
-      const prefilled = this.#prefill(job, chunk);
-      chunk -= prefilled;
-      const decoded = job.state === "running" && job.cells === job.target && this.#decode(job) ? 1 : 0;
+      const own = job.state === "running" && !job.stalled ? this.#prefill(job, chunk) : 0;
+      chunk -= own;
+      const prefilled = own + (paid.get(job.call.id) ?? 0);
+      const decoded = this.#decode(job) ? 1 : 0;
       if (prefilled + decoded > 0) deltas.push({ request: job.call.id, prefilled, decoded });
     }
     if (!this.#up) return;
@@ -241,6 +242,7 @@ export class ScriptedEngine implements Engine {
   }
 
   #decode(job: Job): boolean {
+    if (job.state !== "running" || job.stalled || job.cells < job.target) return false;
     if (!makeRoom(this.state, 1, job)) return false;
     const { token, piece } = outputToken(job.base, job.output.length, this.options.alphabet);
     job.output.push(token);
