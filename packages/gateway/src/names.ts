@@ -2,7 +2,6 @@
 export const metricNames = {
   requests: "topas_requests_total",
   refusals: "topas_refusals_total",
-  clientGone: "topas_client_gone_total",
   openCalls: "topas_open_calls",
   queueSeconds: "topas_queue_seconds",
   firstToken: "gen_ai_server_time_to_first_token_seconds",

@@ -21,6 +21,14 @@ export function setSchedulerGauges(scheduler: Scheduler, registers: Registry[]):
       kv.set({ kind: "pending_free" }, tokens.pendingFree);
     },
   });
+  new Gauge({
+    name: metricNames.ready,
+    help: "1: it can make progress.",
+    registers,
+    collect() {
+      this.set(scheduler.health().ready ? 1 : 0);
+    },
+  });
   const kv = new Gauge({
     name: metricNames.kvTokens,
     help: "KV cache in tokens, by what holds it.",

@@ -46,6 +46,7 @@ test("/metrics: calls, refusals by reason, scheduler counters and gauges", async
     gen_ai_server_time_per_output_token_seconds_count: 1,
     topas_scheduler_overtakes_total: 7,
     topas_queue_depth: 0,
+    topas_ready: 1,
     topas_wait_age_max_seconds: 0,
     'topas_kv_tokens{kind="free"}': 1000,
   };

@@ -84,6 +84,12 @@ export class LiveCall {
     this.stopPings();
   }
 
+  stopPings(): void {
+    if (this.pings === null) return;
+    clearInterval(this.pings);
+    this.pings = null;
+  }
+
   /** Sends the head of an event stream unless a ping has done so. */
   openStream(): void {
     if (!this.response.headersSent) this.response.writeHead(200, { ...SSE_HEAD, ...this.spec.headers });
@@ -104,8 +110,10 @@ export class LiveCall {
 
   /** Ends the call from our side while the engine still works on it. */
   abort(error: GatewayError): void {
+    if (this.settled) return;
     this.fail(fromGatewayError(error));
-    this.withdraw();
+    // Sinks abort from inside the engine's own step: it is told when it has come back from it.
+    queueMicrotask(() => this.withdraw());
     setTimeout(() => this.response.destroy(), LAST_FLUSH_MS).unref();
   }
 
@@ -137,11 +145,5 @@ export class LiveCall {
   private ping(): void {
     this.openStream();
     this.response.write(PING);
-  }
-
-  private stopPings(): void {
-    if (this.pings === null) return;
-    clearInterval(this.pings);
-    this.pings = null;
   }
 }

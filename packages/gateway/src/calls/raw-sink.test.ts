@@ -160,6 +160,21 @@ test("K42: the upstream is paused while a client does not read, and resumed once
   socket.destroy();
 });
 
+test("no ping gets into an answer that is no event stream", async () => {
+  rig = await createRig({ limits: { pingSeconds: 0.02 } }, true);
+  rig.scheduler.wire = "raw";
+  const post = rawPost(rig.port, "/v1/chat/completions", chat({ stream: true }));
+  await until(() => rig.scheduler.running.size === 1);
+  const [call] = rig.scheduler.calls;
+  call?.sink.head?.(200, { "content-type": "application/json" });
+  await sleep(60);
+  call?.sink.raw?.(Buffer.from("{}"));
+  call?.sink.end({ reason: "stop", usage: usage() });
+  await until(() => post.text().endsWith("0\r\n\r\n"));
+  expect(post.text()).not.toContain("ping");
+  post.socket.destroy();
+});
+
 test("a header that cannot be passed on is a 502, not a crash", async () => {
   await rawRig();
   rig.scheduler.run = ({ sink }) => sink.head?.(200, { "x-odd": "a\nb" });

@@ -38,6 +38,8 @@ export function createRawSink(call: LiveCall): EngineSink {
       }
       const length = headers["content-length"];
       if (typeof length === "string") expected = Number(length);
+      // A ping is a line of an event stream and of nothing else.
+      if (!isStream || expected >= 0 || headers["content-encoding"] !== undefined) call.stopPings();
       try {
         response.writeHead(status, toClientHeaders(headers, call.spec.headers));
       } catch (cause) {

@@ -7,7 +7,7 @@ const COMMA = 0x2c;
 const QUOTE = 0x22;
 
 /** Members that are for us, or that no client may decide (K55); an upstream never sees the client's own. */
-export const OWN_MEMBERS: readonly string[] = ["topas", "prefix_tokens", "cache_salt", "kv_hints", "kv_transfer_params"];
+const OWN_MEMBERS: readonly string[] = ["topas", "prefix_tokens", "cache_salt", "kv_hints", "kv_transfer_params"];
 
 /** The body without our top-level members. Every other byte stays what and where it was (K02). `body` is valid JSON of an object. */
 export function stripOwnMembers(bytes: Uint8Array, body: Readonly<Record<string, unknown>>): Uint8Array {
