@@ -45,7 +45,7 @@ export function checkInvariants(state: State): string[] {
     if (entry.phase === "evicting") pendingFree += entry.tokens;
     if (entry.users > 0) pinned += entry.tokens;
     if (entry.phase === "resident" && entry.kind === "session") bump(sessions, entry.base);
-    if (entry.phase === "resident" ? entry.cells !== entry.tokens : entry.phase !== "loading" && entry.cells !== 0)
+    if (entry.cells !== (entry.phase === "resident" ? entry.tokens : 0))
       broken.push(`entry ${entry.id} is ${entry.phase} with ${entry.cells} cells`);
   }
   for (const entry of state.entries.values()) {

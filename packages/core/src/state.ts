@@ -74,7 +74,7 @@ export interface RequestState {
   /** Our preempt is under way: its cells sit in pendingFree and it cannot be admitted. */
   pendingFreeTokens: number;
   pendingMode: PreemptMode | null;
-  /** Private tokens kept in host memory by a swap. */
+  /** Private tokens kept in host memory by a swap; its cells count again from the first progress after a resume. */
   swappedTokens: number;
   preemptions: number;
   /** Not admitted at or before this instant (victims and refused requests). */
@@ -92,7 +92,7 @@ export interface EntryState {
   /** Whole blocks. */
   tokens: number;
   phase: EntryPhase;
-  /** Tokens of it counted in the physical ledger (resident sums). */
+  /** Tokens of it counted in the physical ledger: all of them once it is seen resident, none before. */
   cells: number;
   onHost: boolean;
   /** Running requests on a prefix; > 0: pinned. */

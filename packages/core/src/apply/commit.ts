@@ -1,5 +1,5 @@
 import type { AdmitAction, Decision, EvictAction, LoadAction, PreemptAction } from "../events.ts";
-import { beginEvict, makeAbsent, pin, recountCells, releaseCells, setEntryCells, setPromise, touch } from "../ledger.ts";
+import { beginEvict, makeAbsent, pin, recountCells, releaseCells, setPromise, touch } from "../ledger.ts";
 import { ADMISSION_LOG, count, type State } from "../state.ts";
 import { backToQueue } from "./request.ts";
 
@@ -47,7 +47,6 @@ function commitLoad(state: State, action: LoadAction): void {
   if (entry === undefined || entry.phase !== "absent") return count(state, "staleActions");
   entry.phase = "loading";
   entry.loadFor = "prefetch";
-  setEntryCells(state, entry, entry.tokens);
 }
 
 function commitAdmit(state: State, action: AdmitAction): void {
@@ -72,8 +71,7 @@ function commitAdmit(state: State, action: AdmitAction): void {
     if (prefix.phase === "loading") prefix.loadFor = "requests";
   }
   continueSession(state, id);
-  if (request.swappedTokens > 0) request.swappedTokens = 0;
-  recountCells(state, request);
+  if (request.swappedTokens === 0) recountCells(state, request);
   const stage = state.tasks.get(request.spec.task)?.stages.get(request.spec.stage);
   if (stage !== undefined) stage.status = "running";
   state.admissions.push({ request: id, readySeq: request.readySeq, admitSeq: request.admitSeq });

@@ -130,6 +130,7 @@ export function applyProgress(state: State, delta: ProgressDelta): void {
   const target = request.spec.ownPromptTokens + request.redoneTokens;
   request.filledTokens = decoded > 0 ? target : Math.min(target, request.filledTokens + prefilled);
   request.decodedTokens += decoded;
+  request.swappedTokens = 0;
   if (prefilled > 0 || decoded > 0) prefixIsIn(state, request);
   recountCells(state, request);
   const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
@@ -147,6 +148,7 @@ export function applyFirstToken(state: State, id: string): void {
   const request = state.running.get(id);
   if (request === undefined) return;
   request.filledTokens = request.spec.ownPromptTokens + request.redoneTokens;
+  request.swappedTokens = 0;
   prefixIsIn(state, request);
   recountCells(state, request);
 }

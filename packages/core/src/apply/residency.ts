@@ -1,6 +1,6 @@
 import type { EntryId, PreemptMode } from "../events.ts";
 import { usableBudgetTokens } from "../config.ts";
-import { makeAbsent, makeResident, releaseCells, setEntryCells, touch } from "../ledger.ts";
+import { makeAbsent, makeResident, releaseCells, touch } from "../ledger.ts";
 import { count, type State } from "../state.ts";
 import { backToQueue } from "./request.ts";
 
@@ -19,7 +19,7 @@ export function applyLoadFailed(state: State, id: EntryId): void {
   if (entry === undefined || entry.phase !== "loading") return;
   count(state, "loadsFailed");
   if (entry.users === 0) makeAbsent(state, entry, false);
-  else setEntryCells(state, entry, entry.tokens);
+  else entry.onHost = false;
 }
 
 /** Observed, by our command or on the engine's own account. Sessions on a prefix leave with it; a pinned prefix cannot leave. */

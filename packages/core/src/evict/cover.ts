@@ -41,7 +41,7 @@ export function cover(view: View, plan: Plan, order: readonly EntryState[]): Cov
   const leavingUsers = (entry: EntryState): number => users.get(entry.id) ?? 0;
   const used = new Set<EntryState>();
   const incoming: EntryState[] = [];
-  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstandingTokens(view, plan.preempt);
+  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstandingTokens(view, plan.preempt, leavingUsers);
   for (const request of plan.preempt) short -= request.cells;
   for (const { request } of plan.admit) {
     short += promptCells(view, request);
@@ -73,18 +73,13 @@ export function cover(view: View, plan: Plan, order: readonly EntryState[]): Cov
   return { evict, incoming, shortTokens: Math.max(0, short) };
 }
 
-/** Cells that what already runs still has to fill for its prompts and prefixes. */
-function outstandingTokens(view: View, leaving: readonly RequestState[]): number {
+/** Cells still to be filled by what already runs or loads: prompts and prefixes. */
+function outstandingTokens(view: View, leaving: readonly RequestState[], leavingUsers: (entry: EntryState) => number): number {
   const out = new Set(leaving);
-  const filling = new Set<EntryState>();
   let tokens = 0;
-  for (const request of view.running) {
-    if (out.has(request)) continue;
-    tokens += Math.max(0, promptCells(view, request) - request.cells);
-    const prefix = view.prefixOf(request);
-    if (prefix !== null && prefix.phase === "loading") filling.add(prefix);
-  }
-  for (const prefix of filling) tokens += prefix.tokens - prefix.cells;
+  for (const request of view.running) if (!out.has(request)) tokens += Math.max(0, promptCells(view, request) - request.cells);
+  for (const entry of view.state.entries.values())
+    if (entry.phase === "loading" && (entry.loadFor === "prefetch" || entry.users > leavingUsers(entry))) tokens += entry.tokens;
   return tokens;
 }
 
