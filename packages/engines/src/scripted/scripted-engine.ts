@@ -31,7 +31,7 @@ export interface ScriptedOptions {
   readonly maxRunning?: number;
   /** Prefill tokens per step, all calls and loads together. */
   readonly chunkTokens?: number;
-  /** Milliseconds between steps while there is work; "manual": only `tick()` moves time. */
+  /** Milliseconds between steps while there is work; 0: every turn of the event loop; "manual": only `tick()` moves time. */
   readonly stepMs?: number | "manual";
   /** Host tier, tokens; 0: none, then evicting drops and preempting recomputes. */
   readonly hostTokens?: number;
@@ -51,7 +51,7 @@ export class ScriptedEngine implements Engine {
   /** Calls that ended in the running step: told after the step's event, so that deltas come before the end they lead to. */
   #ends: (readonly [Job, Pick<CallEnd, "reason" | "error">])[] = [];
   readonly #script: (call: EngineCall) => CallScript | undefined;
-  #timer: NodeJS.Timeout | null = null;
+  #timer: { readonly clear: () => void } | null = null;
   #up = false;
   #closed = false;
 
@@ -83,7 +83,7 @@ export class ScriptedEngine implements Engine {
 
   describe(): EngineDescription {
     const { model, kvTokens, contextTokens, maxRunning, chunkTokens, stepMs, hostTokens } = this.options;
-    const stepSeconds = (stepMs === "manual" ? 1 : stepMs) / 1_000;
+    const stepSeconds = (stepMs === "manual" ? 1 : Math.max(stepMs, 1)) / 1_000;
     return {
       engine: "scripted",
       version: null,
@@ -171,7 +171,7 @@ export class ScriptedEngine implements Engine {
     this.#up = false;
     for (const job of this.state.jobs.values()) this.#finish(job, { reason: "cancelled" });
     this.state.reset();
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer?.clear();
     this.#timer = null;
     this.state.listeners.clear();
     return Promise.resolve();
@@ -271,12 +271,19 @@ export class ScriptedEngine implements Engine {
   #wake(): void {
     const { stepMs } = this.options;
     if (stepMs === "manual" || this.#timer !== null || !this.#up) return;
-    this.#timer = setTimeout(() => {
+    const run = (): void => {
       this.#timer = null;
       this.tick();
       const loading = [...this.state.ledger.prefixes.values()].some((entry) => entry.filled < entry.tokens);
       const live = [...this.state.jobs.values()].some((job) => job.state !== "preempted" && !job.stalled);
       if (loading || live) this.#wake();
-    }, stepMs);
+    };
+    if (stepMs > 0) {
+      const timer = setTimeout(run, stepMs);
+      this.#timer = { clear: () => clearTimeout(timer) };
+    } else {
+      const immediate = setImmediate(run);
+      this.#timer = { clear: () => clearImmediate(immediate) };
+    }
   }
 }
