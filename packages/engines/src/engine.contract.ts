@@ -4,16 +4,9 @@
  */
 import type { EntryId } from "@topas/core";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
-import type {
-  CallEnd,
-  Engine,
-  EngineCall,
-  EngineCommand,
-  EngineEvent,
-  EngineSink,
-  PreparedPrompt,
-  PromptInput,
-} from "./engine.ts";
+import type { CallEnd, Engine, EngineCall, EngineCommand, EngineEvent, PreparedPrompt, PromptInput } from "./engine.ts";
+import type { Heard } from "./testing/listen.ts";
+import { listen } from "./testing/listen.ts";
 
 /** Absent: the engine can. Else why not. */
 export interface ContractLimits {
