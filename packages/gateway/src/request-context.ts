@@ -9,6 +9,9 @@ import { createRequestIds, type RequestIds } from "./request-ids.ts";
 /** Who may use a route: anybody, holders of an API key, or the operator. */
 export type Access = "open" | "tenant" | "admin";
 
+/** Largest body of a route that is no inference call, in bytes: a workflow of a thousand stages is a tenth of it. */
+export const CONTROL_BODY_BYTES = 1024 * 1024;
+
 declare module "fastify" {
   interface FastifyRequest {
     /** From the key alone; "" where the route asks for none. */

@@ -256,6 +256,7 @@ test("K66: workflows are parsed and declared, or refused with 422; receipts like
   expect((await put({})).json()).toEqual({ id: "w1", stages: 1, edges: 0 });
   expect([(await put({ bad: true })).statusCode, (await put({ bad: true })).json().error.param]).toEqual([422, "edges"]);
   expect((await post("/v1/receipts", {})).statusCode).toBe(202);
+  expect((await post("/v1/receipts", { filler: "x".repeat(2_000_000) })).statusCode).toBe(413);
   expect(rig.scheduler.log).toEqual(["workflow default w1", "receipt default t"]);
 });
 

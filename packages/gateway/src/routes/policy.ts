@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { toInvalidRequest } from "../invalid.ts";
 import { parseJsonObject } from "../json.ts";
+import { CONTROL_BODY_BYTES } from "../request-context.ts";
 import type { Scheduler } from "../scheduler.ts";
 
 const schema = z.object({ policy: z.string().min(1).max(128) });
@@ -10,7 +11,7 @@ const schema = z.object({ policy: z.string().min(1).max(128) });
 export function policyRoutes(app: FastifyInstance, scheduler: Scheduler): void {
   const config = { access: "admin" } as const;
   app.get("/admin/policy", { config }, () => ({ policy: scheduler.policyId }));
-  app.post("/admin/policy", { config }, (request) => {
+  app.post("/admin/policy", { bodyLimit: CONTROL_BODY_BYTES, config }, (request) => {
     const parsed = schema.safeParse(parseJsonObject(request.body));
     if (!parsed.success) throw toInvalidRequest(parsed.error);
     const before = scheduler.policyId;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ChatMessage, PromptInput } from "@topas/engines";
 import { GatewayError } from "../../errors.ts";
 import { toInvalidRequest } from "../../invalid.ts";
+import { isTokenList, listOf, textFault, type ItemFault } from "./lists.ts";
 
 /** What both endpoints share, in the terms of the scheduler. */
 export interface CallRequest {
@@ -37,23 +38,24 @@ const shared = {
   min_p: z.number().min(0).max(1).nullish(),
   seed: z.int().nullish(),
   ignore_eos: z.boolean().nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(4)]).nullish(),
+  stop: z
+    .union([z.string().min(1), listOf<string>({ min: 0, max: 4 }, textFault)], { error: "takes a string or up to 4" })
+    .nullish(),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
   n: z.literal(1, { error: "this gateway computes one choice a call: leave n out or send 1" }).nullish(),
 };
 const chatSchema = z.object({
   ...shared,
-  messages: z.array(z.object({ role: z.string().min(1) })).min(1),
+  messages: listOf<ChatMessage>({ min: 1, max: Infinity }, messageFault),
   tools: z.array(z.unknown()).nullish(),
   max_completion_tokens: limit,
   logprobs: z.boolean().nullish(),
   top_logprobs: z.int().min(0).nullish(),
 });
-const token = z.int().min(0);
 const textSchema = z.object({
   ...shared,
-  prompt: z.union([z.string(), z.array(token).min(1), z.array(z.string()).length(1), z.array(z.array(token).min(1)).length(1)], {
+  prompt: z.custom<string | readonly number[] | readonly [string] | readonly [readonly number[]]>(isOnePrompt, {
     error: "send one prompt: a string, or an array of token ids",
   }),
   logprobs: z.int().min(0).nullish(),
@@ -67,8 +69,8 @@ export function parseChatRequest(body: Record<string, unknown>, tenant: string):
   const parsed = chatSchema.safeParse(body);
   if (!parsed.success) throw toInvalidRequest(parsed.error);
   const { data } = parsed;
-  // The members are the client's own objects: nothing is reordered or dropped on the way to the template (K02).
-  const messages = body["messages"] as readonly ChatMessage[];
+  // The client's own objects: nothing is reordered or dropped on the way to the template (K02).
+  const { messages } = data;
   const tools = data.tools ?? [];
   return {
     kind: "chat",
@@ -94,6 +96,18 @@ export function parseTextRequest(body: Record<string, unknown>, tenant: string):
     maxTokens: data.max_tokens ?? null,
     logprobs: typeof data.logprobs === "number",
   };
+}
+
+function messageFault(message: unknown): ItemFault | null {
+  if (typeof message !== "object" || message === null) return { message: "must be an object" };
+  const { role } = message as { role?: unknown };
+  return typeof role === "string" && role !== "" ? null : { member: "role", message: "must be a string that is not empty" };
+}
+
+/** A list of prompts is taken if it holds one. */
+function isOnePrompt(prompt: unknown): boolean {
+  if (typeof prompt === "string" || isTokenList(prompt)) return true;
+  return Array.isArray(prompt) && prompt.length === 1 && (typeof prompt[0] === "string" || isTokenList(prompt[0]));
 }
 
 type Shared = { [member in keyof typeof shared]?: z.infer<(typeof shared)[member]> };
