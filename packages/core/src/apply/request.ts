@@ -71,7 +71,7 @@ function openStage(state: State, task: TaskState, spec: RequestSpec): StageState
     finishPredecessors(state, task, spec.stage);
     const inLoop = task.loops.has(task.graph!.nodeOf.get(spec.stage)!);
     enterLoop(state, task, stage);
-    if (stage.status === "done" && inLoop) stage.attainedSeconds = 0;
+    if (stage.status === "done" && inLoop) stage.attainedSeconds = stage.rounds = 0;
     else if (stage.status === "done" || stage.status === "skipped") count(state, "stagesReopened");
   }
   stage.status = "ready";

@@ -55,7 +55,7 @@ export function createWorld(state: State, policy: Policy, hooks: WorldHooks): Wo
     },
     tick(seconds, chunk) {
       world.nowSeconds += seconds;
-      for (const id of [...state.running.keys()]) advance(world, hooks, id, chunk);
+      for (const id of state.running.keys()) advance(world, hooks, id, chunk);
       world.settle();
     },
   };
