@@ -19,13 +19,19 @@ export default defineConfig({
         test: {
           name: "contract",
           include: ["packages/*/src/**/*.contract.test.ts", "packages/*/src/**/*.real.test.ts"],
-          pool: "forks",
-          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
-        test: { name: "e2e", include: ["test/**/*.test.ts"], isolate: true, pool: "forks", fileParallelism: false },
+        test: {
+          name: "e2e",
+          include: ["test/**/*.test.ts"],
+          isolate: true,
+          pool: "forks",
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
+        },
       },
     ],
   },

@@ -94,6 +94,7 @@ export function identify(input: IdentifyInput): Identified {
       graph,
       hints: hintsOf(receipt, claims, input),
       final: claims.some(([, claim]) => claim.final === true),
+      ...(receipt?.status ? { ended: receipt.status } : {}),
       source: claims.find(([, claim]) => claim.task !== undefined)?.[0] ?? "inferred",
     },
     receiptStatus: expired ? "ignored:expired" : found.status,

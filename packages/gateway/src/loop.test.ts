@@ -87,6 +87,13 @@ async function rig(engineOptions: ScriptedOptions = {}, loopOptions: Partial<Loo
   return { engine, loop, ends, admitted, violations, send, drain };
 }
 
+const steps = async (r: Rig, n: number): Promise<void> => {
+  for (let i = 0; i < n; i++) {
+    await turn();
+    r.engine.tick();
+  }
+};
+
 const reasons = (r: Rig): string[] => [...r.ends.values()].flat().map((e) => e.reason);
 
 describe("the loop", () => {
@@ -153,9 +160,9 @@ describe("the loop", () => {
   it("K09 changing the policy while calls wait loses and duplicates nothing", async () => {
     const r = await rig({ maxRunning: 2 }, { policy: "fcfs" });
     for (let i = 0; i < 44; i++) await r.send(`r${i}`, {}, { agent: `agent-${i % 3}` });
-    for (let i = 0; i < 10; i++) (await turn(), r.engine.tick());
+    await steps(r, 10);
     r.loop.setPolicy("topas");
-    for (let i = 0; i < 10; i++) (await turn(), r.engine.tick());
+    await steps(r, 10);
     r.loop.setPolicy("passthrough");
     await r.drain();
     expect(reasons(r)).toHaveLength(44);

@@ -1,18 +1,21 @@
-import { createPolicy, createState, decide, feasible, policyIds, step } from "@topas/core";
-import type { CoreEvent, Decision, Graph, Policy, PolicyChanges, State, TaskHints } from "@topas/core";
+import { createState, step } from "@topas/core";
+import type { CoreEvent, Graph, PolicyChanges, State } from "@topas/core";
 import type { Engine, EngineDescription } from "@topas/engines";
 import { GatewayError } from "./errors.ts";
-import { coreConfig, onEngine } from "./loop/engine-view.ts";
-import { carryOut } from "./loop/carry-out.ts";
+import { coreConfig } from "./loop/engine-view.ts";
+import { admissible, withoutVolatilePrefix } from "./loop/door.ts";
+import { Decider } from "./loop/decider.ts";
 import { newCounters } from "./loop/counters.ts";
 import { onEngineEvent } from "./loop/engine-events.ts";
 import { RecordBook, explanation, type CallRecord } from "./loop/records.ts";
 import { SessionMemory } from "./loop/session-memory.ts";
 import { snapshot } from "./loop/snapshot.ts";
 import { TaskBook, type OpenTask } from "./loop/task-book.ts";
+import { createPrefixWatch } from "./identify/prefix-watch.ts";
 import { scopedTaskId } from "./identify/frame.ts";
 import type { WorkflowStore } from "./workflows.ts";
-import type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
+import { tellTask, type TaskIdentity } from "./loop/tell-core.ts";
+import type { Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 
 export interface LoopOptions {
   readonly engine: Engine;
@@ -35,8 +38,6 @@ export interface LoopOptions {
   readonly onEvent?: (state: State, event: CoreEvent) => void;
 }
 
-const PASSES_PER_INSTANT = 4;
-
 /**
  * The loop: event in, `step`, one `decide` per instant, carry out, report what happened.
  * It owns the clock, the state, the policy and the engine; nothing else writes to any of them.
@@ -48,18 +49,15 @@ export class Loop implements Scheduler {
   readonly waiting = new Map<string, CallRecord>();
   readonly running = new Map<string, CallRecord>();
   readonly sessions = new SessionMemory();
+  readonly prefixes = createPrefixWatch();
   readonly tasks: TaskBook;
   readonly records: RecordBook;
   state: State;
   description: EngineDescription;
   engineUp = true;
   lastMovedSeconds: number;
-  private policy: Policy;
-  private chosenPolicy: string;
-  private lastDecision: Decision | null = null;
-  private decisionDue = false;
-  private wake: NodeJS.Timeout | null = null;
-  private closed = false;
+  private readonly decider: Decider;
+  closed = false;
   private readonly tick: NodeJS.Timeout;
   private readonly unsubscribe: () => void;
 
@@ -69,8 +67,7 @@ export class Loop implements Scheduler {
     this.engine_ = options.engine;
     this.description = options.engine.describe();
     this.state = createState(coreConfig(this.description));
-    this.chosenPolicy = options.policy;
-    this.policy = this.makePolicy(options.policy);
+    this.decider = new Decider(this, options.policy);
     this.tasks = new TaskBook(options.taskIdleSeconds ?? 600);
     this.records = new RecordBook(options.explainKeep ?? 10_000);
     this.lastMovedSeconds = this.now();
@@ -80,7 +77,7 @@ export class Loop implements Scheduler {
   }
 
   get policyId(): string {
-    return this.chosenPolicy;
+    return this.decider.policyId;
   }
 
   now(): number {
@@ -91,17 +88,16 @@ export class Loop implements Scheduler {
     return this.engineUp ? this.description : null;
   }
 
-  enqueue(call: ScheduledCall): void {
+  enqueue(asked: ScheduledCall): void {
     const now = this.now();
+    admissible(this, asked, now);
+    const call = withoutVolatilePrefix(this, asked);
     const { identity, prompt } = call;
-    this.admissible(call, now);
     this.counters_.calls_total++;
-    const { task, isNew } = this.tasks.touch(identity.task, identity.tenant, now);
+    const task = tellTask(this, identity, now);
     task.calls.add(call.id);
-    if (identity.final || identity.taskIsCall) task.final = true;
-    if (isNew) this.announce(identity, now);
-    else this.hint(identity.task, identity.stage, identity.graph, identity.hints, now);
-    const record = this.records.open(call, now, this.chosenPolicy);
+    if (identity.taskIsCall) task.final = true;
+    const record = this.records.open(call, now, this.decider.policyId);
     this.waiting.set(call.id, record);
     const prefixTokens = prompt.prefix?.tokens ?? 0;
     if (identity.session !== null) task.sessions.add(identity.session);
@@ -126,34 +122,6 @@ export class Loop implements Scheduler {
     this.requestDecision();
   }
 
-  /** Throws before anything is counted as queued. */
-  private admissible(call: ScheduledCall, now: number): void {
-    const { identity, prompt } = call;
-    if (this.closed) throw new GatewayError("shutting_down");
-    if (this.tasks.isBuried(identity.task, now)) throw new GatewayError("task_cancelled");
-    if (!this.engineUp) {
-      this.counters_.refused_engine_total++;
-      throw new GatewayError("engine_unavailable");
-    }
-    const prefixTokens = prompt.prefix?.tokens ?? 0;
-    const fit = feasible(coreConfig(this.description), {
-      prefixTokens,
-      ownPromptTokens: prompt.promptTokens - prefixTokens,
-      maxTokens: call.maxTokens,
-    });
-    if (!fit.ok) {
-      this.counters_.refused_context_total++;
-      throw new GatewayError("context_length_exceeded", {
-        message: `this call needs ${fit.needTokens} tokens of KV cache and the limit is ${fit.limitTokens}: shorten messages or lower max_tokens`,
-        param: "messages",
-      });
-    }
-    if (this.waiting.size >= (this.options.queueLimit ?? 1024)) {
-      this.counters_.refused_queue_full_total++;
-      throw new GatewayError("queue_full", { retryAfterSeconds: this.retryAfterSeconds() });
-    }
-  }
-
   cancel(id: string): void {
     const record = this.records.get(id);
     if (record === undefined || record.status === "done") return;
@@ -168,22 +136,8 @@ export class Loop implements Scheduler {
     this.engine_.resume(id);
   }
 
-  receipt(identity: Omit<CallIdentity, "session" | "agent" | "stage"> & { readonly stage: string | null }): void {
-    const now = this.now();
-    const { task, isNew } = this.tasks.touch(identity.task, identity.tenant, now);
-    if (isNew)
-      this.apply({
-        kind: "taskArrived",
-        at: now,
-        task: {
-          id: identity.task,
-          tenant: identity.tenant,
-          workflow: identity.workflow,
-          arrivalSeconds: now - identity.ageSeconds,
-        },
-      });
-    this.hint(identity.task, identity.stage, identity.graph, identity.hints, now);
-    if (identity.final) task.final = true;
+  receipt(identity: TaskIdentity): void {
+    tellTask(this, identity, this.now());
     this.requestDecision();
   }
 
@@ -204,10 +158,8 @@ export class Loop implements Scheduler {
   }
 
   setPolicy(id: string): void {
-    this.policy = this.makePolicy(id);
-    this.chosenPolicy = id;
+    this.decider.use(id);
     this.options.log?.("info", "policy switched", { policy: id });
-    this.requestDecision();
   }
 
   explain(id: string): Explanation | null {
@@ -218,13 +170,13 @@ export class Loop implements Scheduler {
   snapshot(): StateSnapshot {
     return snapshot({
       state: this.state,
-      policy: this.chosenPolicy,
+      policy: this.decider.policyId,
       engine: this.engine(),
       nowSeconds: this.now(),
       waiting: this.waiting,
       running: this.running,
       tasks: this.tasks.size,
-      lastDecision: this.lastDecision,
+      lastDecision: this.decider.last,
     });
   }
 
@@ -251,27 +203,19 @@ export class Loop implements Scheduler {
     if (this.closed) return;
     this.closed = true;
     clearInterval(this.tick);
-    if (this.wake !== null) clearTimeout(this.wake);
+    this.decider.close();
     for (const record of [...this.waiting.values()]) if (!record.submitted) this.endUnsubmitted(record, "cancelled");
     await this.engine_.close();
     this.unsubscribe();
   }
-
-  // --- for the modules under loop/ -------------------------------------------------------------------------------
 
   apply(event: CoreEvent): void {
     step(this.state, event);
     this.options.onEvent?.(this.state, event);
   }
 
-  /** Events of one turn of the event loop are one instant: they share one decision (algorithm 1.3). */
   requestDecision(): void {
-    if (this.decisionDue || this.closed) return;
-    this.decisionDue = true;
-    setImmediate(() => {
-      this.decisionDue = false;
-      this.decideNow();
-    });
+    this.decider.request();
   }
 
   /** The call has its terminal event. Everything it held is released here, once, before the client hears of it. */
@@ -314,39 +258,6 @@ export class Loop implements Scheduler {
     });
   }
 
-  // --- private -----------------------------------------------------------------------------------------------------
-
-  private makePolicy(id: string): Policy {
-    const meant = onEngine(this.description, id);
-    const policy = createPolicy(meant.id, { ...this.options.policyOptions, ...meant.changes });
-    if (policy === null) {
-      throw new GatewayError("unknown_policy", {
-        message: `unknown policy "${id}": choose one of ${policyIds().join(", ")}`,
-        param: "policy",
-      });
-    }
-    return policy;
-  }
-
-  private announce(identity: CallIdentity, now: number): void {
-    this.apply({
-      kind: "taskArrived",
-      at: now,
-      task: {
-        id: identity.task,
-        tenant: identity.tenant,
-        workflow: identity.workflow,
-        arrivalSeconds: now - identity.ageSeconds,
-      },
-    });
-    this.hint(identity.task, identity.stage, identity.graph, identity.hints, now);
-  }
-
-  private hint(task: string, stage: string | null, graph: Graph | null, hints: TaskHints | null, now: number): void {
-    if (graph !== null) this.apply({ kind: "graphRevealed", at: now, task, graph });
-    if (hints !== null) this.apply({ kind: "receiptUpdated", at: now, task, stage, hints });
-  }
-
   private closeTask(task: OpenTask, kind: "taskDone" | "taskCancelled"): void {
     this.tasks.close(task.id);
     this.options.workflows?.forget(task.id);
@@ -363,53 +274,6 @@ export class Loop implements Scheduler {
     this.requestDecision();
   }
 
-  private decideNow(): void {
-    if (this.closed || !this.engineUp) return;
-    try {
-      for (let pass = 0; pass < PASSES_PER_INSTANT; pass++) {
-        const now = this.now();
-        const decision = decide(this.state, this.policy, now);
-        this.counters_.decisions_total++;
-        this.counters_.decision_seconds_total += this.now() - now;
-        if (pass === 0 || decision.admit.length > 0) this.records.note(decision, this.waiting, now);
-        if (this.isEmpty(decision)) {
-          this.scheduleWake(decision.wakeAtSeconds, now);
-          break;
-        }
-        this.lastDecision = decision;
-        this.apply({ kind: "committed", at: now, decision });
-        carryOut(this, decision, now);
-        this.scheduleWake(decision.wakeAtSeconds, now);
-        if (decision.preempt.length > 0) break;
-      }
-    } catch (error) {
-      this.counters_.scheduler_errors_total++;
-      this.options.log?.("error", "scheduler failed; falling back to passthrough", {
-        error: String(error),
-        policy: this.chosenPolicy,
-      });
-      if (this.chosenPolicy === "passthrough") throw error;
-      this.setPolicy("passthrough");
-    }
-  }
-
-  private isEmpty(d: Decision): boolean {
-    return d.admit.length === 0 && d.preempt.length === 0 && d.load.length === 0 && d.evict.length === 0;
-  }
-
-  private scheduleWake(atSeconds: number | null, now: number): void {
-    if (this.wake !== null) clearTimeout(this.wake);
-    this.wake = null;
-    if (atSeconds === null) return;
-    this.wake = setTimeout(() => this.onTimer(), Math.max(1, (atSeconds - now) * 1000));
-    this.wake.unref();
-  }
-
-  private onTimer(): void {
-    this.apply({ kind: "timer", at: this.now() });
-    this.requestDecision();
-  }
-
   /** Once a second: deadlines, idle tasks, and a decision while something waits (orders whose keys move with time). */
   private onTick(): void {
     const now = this.now();
@@ -423,11 +287,6 @@ export class Loop implements Scheduler {
       this.counters_.tasks_expired_total++;
       this.closeTask(task, "taskCancelled");
     }
-    if (this.waiting.size > 0) this.onTimer();
-  }
-
-  private retryAfterSeconds(): number {
-    const rate = this.counters_.calls_finished_total / Math.max(1, this.now());
-    return Math.min(30, Math.max(1, Math.ceil(1 / Math.max(rate, 0.5))));
+    if (this.waiting.size > 0) this.decider.timer();
   }
 }

@@ -35,6 +35,8 @@ export interface CallIdentity {
   readonly hints: TaskHints | null;
   /** The client says this is the last call of the task. */
   readonly final: boolean;
+  /** Stages that the orchestrator says are over. `failed` stages end for scheduling; what a failure means is the join's affair. */
+  readonly ended?: readonly { readonly stage: string; readonly state: "done" | "failed" | "skipped" }[];
   readonly source: "receipt" | "headers" | "session" | "inferred";
 }
 

@@ -49,14 +49,14 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
         if (!parsed.ok) throw new GatewayError(parsed.code, { message: parsed.message });
         return parsed.graph;
       },
-      parseReceipt: ({ tenant, body, nowSeconds }) => {
-        const update = identifyReceipt({ tenant, body, nowMs: clock.unixMs(), nowSeconds });
+      parseReceipt: (input) => {
+        const update = identifyReceipt(input);
         if (!update.ok) throw new GatewayError("invalid_receipt", { message: `${update.code}: ${update.message}` });
         return { ...workflows.reconcile(update.identified).identity, stage: update.stage };
       },
       keys: options.keys,
       ...(options.adminToken === undefined ? {} : { adminToken: options.adminToken }),
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      limits: { queueCalls: options.queueLimit ?? null, ...options.limits },
       clock,
       log:
         options.logLevel === undefined || options.logLevel === "silent"

@@ -136,7 +136,7 @@ async function run(policy: string, kv: number) {
     finished: done.length,
     exact: mismatches === 0,
     processedTokens: at("computed_tokens_total") + at("prefix_computed_tokens_total"),
-    hitRate: at("cached_tokens_total") / at("prompt_tokens_total"),
+    hitRate: 1 - (at("computed_tokens_total") + at("prefix_computed_tokens_total")) / at("prompt_tokens_total"),
     cpuS: cpu0 === null || cpu1 === null ? null : cpu1 - cpu0,
     jctMeanS: mean(done),
     jctP95S: quantile(done, 0.95),
@@ -166,7 +166,6 @@ async function run(policy: string, kv: number) {
       stage: `step-${k}`,
       agent: spec.agent,
       final: k === task.calls.length - 1,
-      prefix: { id: spec.agent, tokens: agent.prefix_words.length + 1 },
       graph: {
         stages: task.calls.map((c, i) => ({ id: `step-${i}`, agent: c.agent })),
         edges: task.calls.slice(1).map((_, i): [string, string] => [`step-${i}`, `step-${i + 1}`]),
@@ -175,7 +174,14 @@ async function run(policy: string, kv: number) {
     const response = await fetch(`${url}/v1/completions`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-topas-receipt": receipt },
-      body: JSON.stringify({ model: "default", prompt, max_tokens: spec.output_tokens, temperature: 0, ignore_eos: true }),
+      body: JSON.stringify({
+        model: "default",
+        prompt,
+        max_tokens: spec.output_tokens,
+        temperature: 0,
+        ignore_eos: true,
+        prefix_tokens: agent.prefix_words.length + 1,
+      }),
     });
     const answer = (await response.json()) as Answer;
     if (!response.ok) throw new Error(answer.error?.message ?? `status ${response.status}`);

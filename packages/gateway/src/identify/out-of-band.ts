@@ -42,6 +42,7 @@ export function identifyReceipt(input: {
         graph: receipt.graph ? scopeAgents(tenant, toGraph(receipt.graph)) : null,
         hints: toHints(receipt, nowMs, nowSeconds),
         final: receipt.final ?? false,
+        ...(receipt.status ? { ended: receipt.status } : {}),
         source: "receipt",
       },
       receiptStatus: "ok",

@@ -32,6 +32,7 @@ export const newCounters = () => ({
   tasks_done_total: 0,
   tasks_expired_total: 0,
   unknown_cached_total: 0,
+  volatile_prefix_total: 0,
 });
 
 export type Counters = ReturnType<typeof newCounters>;

@@ -1,9 +1,14 @@
+import type { Graph } from "@topas/core";
+
 /** Lifetimes of tasks as the gateway sees them: open calls, sessions to drop, idle expiry, tombstones (K40, K70). */
 export interface OpenTask {
   readonly tenant: string;
   readonly id: string;
   readonly calls: Set<string>;
   readonly sessions: Set<string>;
+  /** The graph last told to the scheduler: told again only when it changes. */
+  graph: Graph | null;
+  readonly ended: Set<string>;
   lastSeenSeconds: number;
   /** The client said the last call has been sent: the task ends with it. */
   final: boolean;
@@ -34,7 +39,16 @@ export class TaskBook {
       known.lastSeenSeconds = nowSeconds;
       return { task: known, isNew: false };
     }
-    const made: OpenTask = { tenant, id: task, calls: new Set(), sessions: new Set(), lastSeenSeconds: nowSeconds, final: false };
+    const made: OpenTask = {
+      tenant,
+      id: task,
+      calls: new Set(),
+      sessions: new Set(),
+      graph: null,
+      ended: new Set(),
+      lastSeenSeconds: nowSeconds,
+      final: false,
+    };
     this.open.set(task, made);
     return { task: made, isNew: true };
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { startGateway } from "@topas/gateway";
 import type { Command } from "commander";
 import { playTasks } from "../demo/drive.ts";
@@ -60,7 +61,9 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
   const engine = await createEngine(choice);
   const gateway = await startGateway({ engine, policy, host: "127.0.0.1", port: 0, keys: new Map(), logLevel: "error" });
   const abort = new AbortController();
-  process.once("SIGINT", () => abort.abort());
+  setMaxListeners(0, abort.signal);
+  const onInterrupt = (): void => abort.abort(new Error("interrupted"));
+  process.once("SIGINT", onInterrupt);
   try {
     const outcomes = await playTasks(gateway.url, tasks, abort.signal);
     const c = gateway.loop.counters();
@@ -71,7 +74,7 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
       policy,
       jctMeanS: mean(done),
       jctP99S: quantile(done, 0.99),
-      prefixHitRate: at("cached_tokens_total") / at("prompt_tokens_total"),
+      prefixHitRate: 1 - (at("computed_tokens_total") + at("prefix_computed_tokens_total")) / at("prompt_tokens_total"),
       recomputedTokens: Math.max(0, at("prefix_computed_tokens_total") - distinctPrefixTokens(tasks)) + at("redone_tokens_total"),
       movedBytes: at("moved_bytes_total"),
       preemptions: at("preemptions_total") + at("forced_preemptions_total"),
@@ -81,6 +84,7 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
       failed: at("calls_failed_total") + outcomes.filter((o) => o.error !== null).length,
     };
   } finally {
+    process.off("SIGINT", onInterrupt);
     await gateway.close();
   }
 }

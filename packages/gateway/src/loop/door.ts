@@ -1,0 +1,49 @@
+import { feasible } from "@topas/core";
+import { GatewayError } from "../errors.ts";
+import type { Loop } from "../loop.ts";
+import type { ScheduledCall } from "../scheduler.ts";
+import { coreConfig } from "./engine-view.ts";
+
+/** Throws a GatewayError before anything is counted as queued. */
+export function admissible(loop: Loop, call: ScheduledCall, now: number): void {
+  const { identity, prompt } = call;
+  if (loop.closed) throw new GatewayError("shutting_down");
+  if (loop.tasks.isBuried(identity.task, now)) throw new GatewayError("task_cancelled");
+  if (!loop.engineUp) {
+    loop.counters_.refused_engine_total++;
+    throw new GatewayError("engine_unavailable");
+  }
+  const prefixTokens = prompt.prefix?.tokens ?? 0;
+  const size = { prefixTokens, ownPromptTokens: prompt.promptTokens - prefixTokens, maxTokens: call.maxTokens };
+  const fit = feasible({ ...coreConfig(loop.description), failsOnOverflow: true }, size);
+  if (!fit.ok) {
+    loop.counters_.refused_context_total++;
+    throw new GatewayError("context_length_exceeded", {
+      message: `prompt (${prompt.promptTokens} tokens) and max_tokens (${call.maxTokens}) need ${fit.needTokens} tokens of KV cache, the limit is ${fit.limitTokens}: shorten messages or lower max_tokens`,
+      param: "messages",
+    });
+  }
+  if (loop.waiting.size >= (loop.options.queueLimit ?? 1024)) {
+    loop.counters_.refused_queue_full_total++;
+    throw new GatewayError("queue_full", { retryAfterSeconds: retryAfterSeconds(loop) });
+  }
+}
+
+/** A prefix that changes from call to call (a clock at its head, K04) has no residency value: the call keeps it to itself. */
+export function withoutVolatilePrefix(loop: Loop, call: ScheduledCall): ScheduledCall {
+  const { prompt, identity } = call;
+  const { tokens, prefix } = prompt;
+  if (prefix === null || tokens === null || identity.agent === prefix.id) return call;
+  const seen = loop.prefixes.observe(identity.agent, tokens.subarray(0, prefix.tokens), loop.description.blockTokens);
+  if (2 * seen.effectiveTokens >= prefix.tokens) return call;
+  loop.counters_.volatile_prefix_total++;
+  if (seen.warn)
+    loop.options.log?.("warn", "volatile prefix: not kept", { agent: identity.agent, firstDiffToken: seen.firstDiffToken });
+  return { ...call, prompt: { ...prompt, prefix: null } };
+}
+
+/** One over the rate at which calls have been finishing, whole seconds within [1, 30]. */
+function retryAfterSeconds(loop: Loop): number {
+  const rate = loop.counters_.calls_finished_total / Math.max(1, loop.now());
+  return Math.min(30, Math.max(1, Math.ceil(1 / Math.max(rate, 0.5))));
+}
