@@ -19,21 +19,21 @@ export function applyCommand(loop: StepLoop, c: LoopCommand): void {
     loop.emit({ ev: "ack", seq, outcome, tokens, bytes, ms });
   switch (c.op) {
     case "submit":
-      return loop.submit(c);
+      return loop.calls.submit(c);
     case "cancel": {
-      const r = loop.requests.get(c.call);
-      if (r !== undefined) loop.finish(r, "cancelled");
+      const r = loop.calls.live.get(c.call);
+      if (r !== undefined) loop.calls.finish(r, "cancelled");
       return;
     }
     case "preempt": {
-      const r = loop.requests.get(c.call);
+      const r = loop.calls.live.get(c.call);
       if (r === undefined || r.phase === "preempted") return ack(c.seq, "unknownId");
       const started = performance.now();
-      const { freed, bytes } = loop.preempt(r, c.keep, "us");
+      const { freed, bytes } = loop.calls.preempt(r, c.keep, "us");
       return ack(c.seq, "enforced", freed, bytes, performance.now() - started);
     }
     case "resume": {
-      const r = loop.requests.get(c.call);
+      const r = loop.calls.live.get(c.call);
       if (r === undefined || r.phase !== "preempted") return ack(c.seq, "unknownId");
       r.phase = "waiting";
       return ack(c.seq, "enforced", r.known - r.shared, r.saved?.length ?? 0);
@@ -83,7 +83,7 @@ function stepLoad(loop: StepLoop, load: Loading): Outcome | null {
     const tokens = load.tokens ?? saved?.tokens;
     if (load.waitsFor !== null) return "noRoom";
     if (tokens === undefined) return "unknownId";
-    const started = residency.startLoad(load.entry, tokens, loop.nextOrder(), null);
+    const started = residency.startLoad(load.entry, tokens, loop.calls.nextOrder(), null);
     if (started === null) return "noRoom";
     load.waitsFor = load.entry;
     if (started.state === "loading") return null;
@@ -96,7 +96,7 @@ function stepLoad(loop: StepLoop, load: Loading): Outcome | null {
     const prefix = residency.get(below.entry);
     if (prefix === undefined) {
       if (load.waitsFor !== null) return "noRoom";
-      const started = residency.startLoad(below.entry, below.tokens, loop.nextOrder(), null);
+      const started = residency.startLoad(below.entry, below.tokens, loop.calls.nextOrder(), null);
       if (started === null) return "noRoom";
     }
     load.waitsFor = below.entry;
@@ -122,9 +122,10 @@ function inspect(loop: StepLoop): Inspection {
     sessionCells: totals.session,
     privateCells: totals.private,
     sequences: loop.kv.ledger.sequences,
-    live: loop.requests.size,
+    live: loop.calls.live.size,
     steps: loop.steps,
-    defects: loop.defects,
+    defects: loop.planner.defects,
+    overflows: loop.planner.overflows,
     hostBytes: loop.host.bytes,
     entries: [...loop.residency.all()].map((e) => ({ entry: e.id, tokens: cellsOf(loop, e.id, e.seq), state: e.state })),
     hostEntries: loop.host.ids(),

@@ -98,7 +98,10 @@ function requireGguf(path: string): void {
 }
 
 /** Partial sequence operations can fail on these [llama.cpp `llama_memory_seq_rm`], and all our sharing rests on them. */
-function unsupportedReason(llama: Llama, model: Handle): string | null {
+export function unsupportedReason(
+  llama: Pick<Llama, "slidingWindow" | "isHybrid" | "isRecurrent" | "hasEncoder">,
+  model: Handle,
+): string | null {
   if (llama.slidingWindow(model) > 0) return "sliding-window attention is not supported";
   if (llama.isHybrid(model)) return "hybrid models are not supported";
   if (llama.isRecurrent(model)) return "recurrent models are not supported";

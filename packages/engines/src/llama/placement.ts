@@ -30,8 +30,8 @@ export class Placer {
     const shared = r.placed ? r.shared : Math.min(r.prefix?.tokens ?? 0, r.promptTokens - 1);
     if (r.saved !== null) {
       const own = r.inKv - shared;
-      if (!this.#residency.makeAllRoom(own)) return "blocked";
-      const seq = this.#residency.acquire("request");
+      if (!this.#residency.makeAllRoom(own, prefix?.id)) return "blocked";
+      const seq = this.#residency.acquire("request", prefix?.id);
       if (seq === null) return "blocked";
       const state = r.saved;
       const back = this.#kv.restoreSuffix(seq, state, own, prefix?.seq ?? null, prefix?.id ?? null, shared);
@@ -41,7 +41,7 @@ export class Placer {
       if (!back) this.#share(r, seq, prefix, shared);
       return this.#start(r, seq, shared, back ? r.inKv : shared);
     }
-    const seq = this.#residency.acquire("request");
+    const seq = this.#residency.acquire("request", prefix?.id);
     if (seq === null) return "blocked";
     this.#share(r, seq, prefix, shared);
     return this.#start(r, seq, shared, shared);
@@ -54,11 +54,7 @@ export class Placer {
     const entry = this.#residency.get(id) ?? this.#residency.startLoad(id, r.tokens.slice(0, tokens), r.order, r);
     if (entry === null) return "blocked";
     if (entry.tokens.length !== tokens || commonTokens(entry.tokens, r.tokens, tokens) < tokens) return "mismatch";
-    if (entry.state === "loading") {
-      entry.owner ??= entry.computed === 0 ? r : null;
-      return "wait";
-    }
-    return entry;
+    return entry.state === "loading" ? "wait" : entry;
   }
 
   /** null: there is nothing to continue. */

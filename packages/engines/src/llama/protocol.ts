@@ -113,7 +113,9 @@ export interface Inspection {
   readonly sequences: number;
   readonly live: number;
   readonly steps: number;
+  /** Times the library contradicted our books, and times a call had to give way for lack of cells. */
   readonly defects: number;
+  readonly overflows: number;
   readonly hostBytes: number;
   readonly entries: readonly { readonly entry: EntryId; readonly tokens: number; readonly state: "resident" | "loading" }[];
   readonly hostEntries: readonly EntryId[];

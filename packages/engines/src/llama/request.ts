@@ -80,6 +80,18 @@ export function isDecoding(r: Request): boolean {
   return r.generated > 0 && r.known - r.inKv === 1;
 }
 
+/** Books `rows` tokens computed for the call. Positions it had computed before are redone work. */
+export function countRows(r: Request, rows: number): void {
+  const end = r.inKv + rows;
+  const redone = Math.max(0, Math.min(end, r.highWater) - r.inKv);
+  const prompt = Math.max(0, Math.min(end, r.promptTokens) - r.inKv);
+  const redonePrompt = Math.max(0, Math.min(end, r.highWater, r.promptTokens) - r.inKv);
+  r.redoneTokens += redone;
+  r.computedTokens += prompt + redone - redonePrompt;
+  r.inKv = end;
+  r.highWater = Math.max(r.highWater, end);
+}
+
 export function usageOf(r: Request, retainedTokens: number): CallUsage {
   return {
     promptTokens: r.promptTokens,
