@@ -1,4 +1,4 @@
-import { cover, evictActions, evictionOrder } from "./evict/cover.ts";
+import { cover, evictActions, physicalOf } from "./evict/cover.ts";
 import type { Decision, LoadAction, PreemptMode, Why } from "./events.ts";
 import { explainPlan } from "./explain-plan.ts";
 import { pack } from "./pack.ts";
@@ -75,8 +75,8 @@ function everythingFits(view: View): boolean {
 
 function realise(view: View, policy: Policy, plan: Plan, search: SearchResult | null, guardedBy: RequestState | null): Decision {
   const { state, nowSeconds } = view;
-  const order = evictionOrder(view, policy.evict.values(view));
-  const moved = cover(view, plan, order);
+  const physical = physicalOf(view, policy.evict.values(view));
+  const moved = cover(view, plan, physical);
   const evicted = new Set(moved.evict);
   const mode = preemptMode(state);
   const load = moved.incoming.map((entry): LoadAction => ({ entry: entry.id, from: entry.onHost ? "host" : "compute" }));
@@ -91,7 +91,7 @@ function realise(view: View, policy: Policy, plan: Plan, search: SearchResult | 
       needTokens,
       creditSeconds: gainSeconds,
     })),
-    keep: order.filter((entry) => !evicted.has(entry)).map((entry) => entry.id),
+    keep: physical.order.filter((entry) => !evicted.has(entry)).map((entry) => entry.id),
     why: explainPlan(view, plan, search, guardedBy),
     wakeAtSeconds: wakeAt(view, policy, plan),
   };

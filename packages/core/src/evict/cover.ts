@@ -25,6 +25,17 @@ export function evictionOrder(view: View, value: (entry: EntryState) => number):
   return [...out];
 }
 
+/** What every candidate of one decision shares. */
+export interface Physical {
+  readonly order: readonly EntryState[];
+  /** Cells that what already runs and loads still has to fill, nobody leaving. */
+  readonly outstandingTokens: number;
+}
+
+export function physicalOf(view: View, value: (entry: EntryState) => number): Physical {
+  return { order: evictionOrder(view, value), outstandingTokens: outstandingTokens(view, [], () => 0) };
+}
+
 export interface Cover {
   readonly evict: readonly EntryState[];
   /** Absent prefixes the plan brings in. */
@@ -34,14 +45,16 @@ export interface Cover {
 }
 
 /** Evicts, lowest value first, what must leave so that the prompts of the plan fit physically; growth may be lent (1.2). */
-export function cover(view: View, plan: Plan, order: readonly EntryState[]): Cover {
+export function cover(view: View, plan: Plan, physical: Physical): Cover {
   const users = new Map<EntryId, number>();
   for (const request of plan.preempt)
     if (request.prefix !== null) users.set(request.prefix, (users.get(request.prefix) ?? 0) + 1);
   const leavingUsers = (entry: EntryState): number => users.get(entry.id) ?? 0;
   const used = new Set<EntryState>();
   const incoming: EntryState[] = [];
-  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstandingTokens(view, plan.preempt, leavingUsers);
+  const outstanding =
+    plan.preempt.length === 0 ? physical.outstandingTokens : outstandingTokens(view, plan.preempt, leavingUsers);
+  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstanding;
   for (const request of plan.preempt) short -= request.cells;
   for (const { request } of plan.admit) {
     short += promptCells(view, request);
@@ -63,7 +76,7 @@ export function cover(view: View, plan: Plan, order: readonly EntryState[]): Cov
   }
   const evict: EntryState[] = [];
   const gone = new Map<EntryId, number>();
-  for (const entry of order) {
+  for (const entry of physical.order) {
     if (short <= 0 && !entry.dead) continue;
     if (used.has(entry) || entry.users > leavingUsers(entry) || entry.sessions > (gone.get(entry.id) ?? 0)) continue;
     evict.push(entry);

@@ -1,4 +1,4 @@
-import { cover, evictionOrder } from "../evict/cover.ts";
+import { cover, physicalOf } from "../evict/cover.ts";
 import { nearTermReuse } from "../estimate/reuse.ts";
 import type { Plan, Policy, ScoredPlan, SearchResult } from "../policy/policy.ts";
 import { scorePlan } from "../score/score.ts";
@@ -12,9 +12,9 @@ import { buildPool, type Pool } from "./pool.ts";
  */
 export function searchSets(view: View, policy: Policy): SearchResult {
   const pool = buildPool(view, policy);
-  const order = evictionOrder(view, policy.evict.values(view));
+  const physical = physicalOf(view, policy.evict.values(view));
   const reuse = nearTermReuse(view);
-  const score = (plan: Plan): ScoredPlan => scorePlan(view, policy, plan, cover(view, plan, order), reuse);
+  const score = (plan: Plan): ScoredPlan => scorePlan(view, policy, plan, cover(view, plan, physical), reuse);
   const noop = score({ admit: [], preempt: [] });
   const seen = new Map<string, ScoredPlan | null>();
   const found: ScoredPlan[] = [noop];

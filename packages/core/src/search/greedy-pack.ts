@@ -34,8 +34,9 @@ export function greedyPack(view: View, policy: Policy, pool: Pool, kept: Readonl
   const admit: Admission[] = [];
   const taken = new Set<Head>();
   const completed = new Map<string, Set<string>>();
+  const candidates = pool.ranked.filter((head) => stays(head.group));
+  // Room net of the holdbacks only shrinks, so a head that does not fit once never fits later and is passed for good.
   const fits = (head: Head): boolean => {
-    if (!stays(head.group) || taken.has(head)) return false;
     const hold = holdbacks.get(head.group);
     if (hold === undefined) return head.need <= room && slots > holdbacks.size;
     return pool.groups[head.group]!.prefix!.tokens + head.need <= room + hold;
@@ -56,44 +57,31 @@ export function greedyPack(view: View, policy: Policy, pool: Pool, kept: Readonl
     else done.add(stage);
   };
 
+  let cursor = 0;
   while (admit.length < options.maxPerDecision && slots > 0) {
-    const next = bestHead(pool, completed, fits);
-    if (next === null || next.gain <= 0) break;
-    take(next.head, next.gain);
+    while (cursor < candidates.length && (completed.has(candidates[cursor]!.request.spec.task) || !fits(candidates[cursor]!)))
+      cursor++;
+    let best = candidates[cursor] ?? null;
+    let gain = best?.gain ?? 0;
+    for (const [task, done] of completed) {
+      for (const head of pool.byTask.get(task) ?? []) {
+        if (!stays(head.group) || taken.has(head) || !fits(head)) continue;
+        const after = pool.gains.gain(head.request, done);
+        if (best === null || compareHeads(head, best, after, gain) < 0) {
+          best = head;
+          gain = after;
+        }
+      }
+    }
+    if (best === null || gain <= 0) break;
+    take(best, gain);
   }
-  if (options.workConserving) {
-    const rest = pool.ranked.filter((head) => !taken.has(head)).toSorted((a, b) => compareHeads(a, b, 0, 0));
+  if (options.workConserving && admit.length < options.maxPerDecision && slots > 0) {
+    const rest = candidates.filter((head) => !taken.has(head) && fits(head)).toSorted((a, b) => compareHeads(a, b, 0, 0));
     for (const head of rest) {
       if (admit.length >= options.maxPerDecision || slots <= 0) break;
       if (fits(head)) take(head, pool.gains.gain(head.request, completed.get(head.request.spec.task)));
     }
   }
   return { admit, preempt };
-}
-
-/** Best fitting head by gain given what is taken: untouched tasks in ranked order, touched tasks recomputed. */
-function bestHead(
-  pool: Pool,
-  completed: ReadonlyMap<string, ReadonlySet<string>>,
-  fits: (head: Head) => boolean,
-): { head: Head; gain: number } | null {
-  let best: Head | null = null;
-  let bestGain = 0;
-  for (const head of pool.ranked) {
-    if (completed.has(head.request.spec.task) || !fits(head)) continue;
-    best = head;
-    bestGain = head.gain;
-    break;
-  }
-  for (const [task, done] of completed) {
-    for (const head of pool.byTask.get(task) ?? []) {
-      if (!fits(head)) continue;
-      const gain = pool.gains.gain(head.request, done);
-      if (best === null || compareHeads(head, best, gain, bestGain) < 0) {
-        best = head;
-        bestGain = gain;
-      }
-    }
-  }
-  return best === null ? null : { head: best, gain: bestGain };
 }
