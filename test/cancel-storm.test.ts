@@ -22,7 +22,7 @@ it(
       queueLimit: 2_000,
       logLevel: "silent",
     });
-    close = gateway.close;
+    close = () => gateway.close();
     let random = 7;
     const next = (): number => (random = (random * 1103515245 + 12345) & 0x7fffffff) / 0x7fffffff;
     let finished = 0;

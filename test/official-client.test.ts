@@ -7,6 +7,8 @@ import { topasFetch } from "@topas/receipt/client";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+const exactLength = { ignore_eos: true };
+
 /** The whole product: official client, HTTP, receipt, decision, real KV cache, real stream. */
 describe("official openai client against the embedded engine", () => {
   let gateway: RunningGateway;
@@ -30,7 +32,7 @@ describe("official openai client against the embedded engine", () => {
       max_tokens: 8,
       temperature: 0,
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     expect(answer.choices[0]?.finish_reason).toBe("length");
     expect(answer.usage?.completion_tokens).toBe(8);
@@ -43,7 +45,7 @@ describe("official openai client against the embedded engine", () => {
       max_tokens: 24,
       temperature: 0,
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     const stream = await client.chat.completions.create({
       model: "default",
@@ -52,7 +54,7 @@ describe("official openai client against the embedded engine", () => {
       stream: true,
       stream_options: { include_usage: true },
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     let text = "";
     let usage: OpenAI.CompletionUsage | null | undefined = null;
@@ -72,7 +74,7 @@ describe("official openai client against the embedded engine", () => {
       temperature: 1,
       seed: 5,
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     const two = await client.chat.completions.create({
       model: "default",
@@ -80,7 +82,7 @@ describe("official openai client against the embedded engine", () => {
       temperature: 1,
       seed: 5,
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     expect(two.choices[0]?.message.content).toBe(one.choices[0]?.message.content);
   });
@@ -123,7 +125,7 @@ describe("official openai client against the embedded engine", () => {
       max_tokens: 1500,
       stream: true,
       messages,
-      ...{ ignore_eos: true },
+      ...exactLength,
     });
     for await (const _ of stream) break;
     for (let i = 0; i < 200 && gateway.loop.snapshot().running.length > 0; i++) await new Promise((r) => setTimeout(r, 10));

@@ -204,7 +204,7 @@ export class Loop implements Scheduler {
     this.closed = true;
     clearInterval(this.tick);
     this.decider.close();
-    for (const record of [...this.waiting.values()]) if (!record.submitted) this.endUnsubmitted(record, "cancelled");
+    for (const record of this.waiting.values()) if (!record.submitted) this.endUnsubmitted(record, "cancelled");
     await this.engine_.close();
     this.unsubscribe();
   }
@@ -278,7 +278,7 @@ export class Loop implements Scheduler {
   private onTick(): void {
     const now = this.now();
     const deadline = this.options.queueDeadlineSeconds ?? 600;
-    for (const record of [...this.waiting.values()]) {
+    for (const record of this.waiting.values()) {
       if (record.submitted || now - record.arrivedSeconds < deadline) continue;
       this.counters_.queue_timeout_total++;
       this.endUnsubmitted(record, "failed", new GatewayError(this.engineUp ? "queue_timeout" : "engine_unavailable"));

@@ -9,7 +9,7 @@ import type { GatewayLimits } from "./options.ts";
 import { buildGateway } from "./server.ts";
 import { createWorkflowStore, parseWorkflow } from "./workflows.ts";
 
-export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows"> {
+export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows" | "log"> {
   /** Not yet started. */
   readonly engine: Engine;
   readonly host: string;
@@ -38,8 +38,14 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   const clock = { nowSeconds: () => performance.now() / 1000, unixMs: () => Date.now() };
   let loop: Loop | null = null;
   try {
-    loop = new Loop({ ...options, workflows, nowSeconds: clock.nowSeconds });
-    const app = buildGateway({
+    let app: FastifyInstance | null = null;
+    loop = new Loop({
+      ...options,
+      workflows,
+      nowSeconds: clock.nowSeconds,
+      log: (level, message, data) => app?.log[level](data ?? {}, message),
+    });
+    app = buildGateway({
       scheduler: loop,
       prepare: (input) => options.engine.prepare(input),
       models: [description.model],
@@ -66,12 +72,13 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
     await app.listen({ host: options.host, port: options.port });
     const { port } = app.server.address() as AddressInfo;
     const running = loop;
+    const http = app;
     return {
       url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
       loop: running,
-      app,
+      app: http,
       close: async () => {
-        await app.close();
+        await http.close();
         await running.close();
       },
     };

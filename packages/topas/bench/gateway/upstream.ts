@@ -13,6 +13,10 @@ const answer = Buffer.from(
 let closedAt: number[] = [];
 
 const server = createServer((request, response) => {
+  if (request.method !== "POST") {
+    response.writeHead(404).end();
+    return;
+  }
   const parts: Buffer[] = [];
   request.on("data", (part: Buffer) => parts.push(part));
   request.on("end", () => {

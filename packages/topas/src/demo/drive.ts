@@ -5,6 +5,9 @@ import type { ServingStateReceipt } from "@topas/receipt";
 import OpenAI from "openai";
 import { AGENTS, words, type DemoCall, type DemoTask } from "./workload.ts";
 
+// The made model's text is noise and would end anywhere: lengths are part of the workload.
+const EXACT_LENGTH = { ignore_eos: true };
+
 export interface TaskOutcome {
   readonly id: string;
   /** Arrival of the task to the end of its last call, seconds; null: a call failed. */
@@ -72,8 +75,7 @@ async function oneCall(client: OpenAI, task: DemoTask, call: DemoCall, system: s
         { role: "system", content: system },
         { role: "user", content: words(call.inputTokens, seed) },
       ],
-      // The made model's text is noise and would end anywhere: lengths are part of the workload.
-      ...{ ignore_eos: true },
+      ...EXACT_LENGTH,
     },
     { signal },
   );
