@@ -78,6 +78,16 @@ describe("core cases", () => {
     expect(decide(state, policy("lpm-task-o"), 3).admit).toHaveLength(1);
   });
 
+  it("K13 freed is not yet usable: a victim is not taken back before the engine confirmed", () => {
+    const state = fresh({ ...RIG, redo: "swap" });
+    hold(state, "victim", 40);
+    commit(state, 1, { ...decide(state, policy("fcfs"), 1), preempt: [{ request: "victim", mode: "swap" }] });
+    expect(decide(state, policy("fcfs"), 1).admit).toEqual([]);
+    expect(decide(state, policy("fcfs"), 2).admit).toEqual([]);
+    step(state, { kind: "preempted", at: 3, request: "victim", by: "us", keptTokens: 639 });
+    expect(decide(state, policy("fcfs"), 3).admit).toHaveLength(1);
+  });
+
   it("K17 urgent call, all slots held: without preemption it waits and the reason is the slots", () => {
     const state = fresh(RIG);
     for (let i = 0; i < 8; i++) hold(state, `batch${i}`, 20);

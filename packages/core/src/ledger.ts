@@ -1,6 +1,6 @@
 import { toBlocks } from "./config.ts";
 import type { EntryId } from "./events.ts";
-import type { EntryState, RequestState, State } from "./state.ts";
+import { heldTokens, type EntryState, type RequestState, type State } from "./state.ts";
 
 /** Free cells of the physical ledger; Infinity when B is unknown. Negative only when the engine contradicts our books. */
 export function freeTokens(state: State): number {
@@ -20,7 +20,7 @@ export function freeSlots(state: State): number {
 
 /** Sets the cells a running request holds, from its own progress. */
 export function recountCells(state: State, request: RequestState): void {
-  const cells = toBlocks(state.config, request.filledTokens + request.decodedTokens);
+  const cells = toBlocks(state.config, heldTokens(request));
   state.ledger.runningKv += cells - request.cells;
   request.cells = cells;
 }

@@ -124,10 +124,11 @@ describe("voluntary preemption", () => {
     step(state, { kind: "preempted", at: 5, request: "r1", by: "us", keptTokens: 0 });
     for (const { entry } of decision.evict) step(state, { kind: "evicted", at: 5, entry, keptOnHost: true });
     step(state, { kind: "refused", at: 5, request: "r2", reason: "full" });
+    ready(state, 5, "r3", { own: 10, max: 10 });
     const next = decide(state, policy("topas"), 5);
     expect([next.preempt, next.admit]).toEqual([[], []]);
     expect(next.wakeAtSeconds).toBeGreaterThan(5);
-    expect(decide(state, policy("topas"), next.wakeAtSeconds!).admit).toHaveLength(1);
+    expect(decide(state, policy("topas"), next.wakeAtSeconds!).admit.length).toBeGreaterThan(1);
   });
 });
 

@@ -201,6 +201,16 @@ export function dynamicTokens(request: RequestState): number {
   return request.spec.ownPromptTokens + generatedTokens(request);
 }
 
+/** Tokens in KV now: the token sampled last is written only by the next step. */
+export function heldTokens(request: RequestState): number {
+  return request.filledTokens + Math.max(0, request.decodedTokens - 1);
+}
+
+/** Tokens in KV once its prompt (what it redoes included) is in. */
+export function promptHeldTokens(request: RequestState): number {
+  return request.spec.ownPromptTokens + request.redoneTokens + Math.max(0, request.decodedTokens - 1);
+}
+
 export function count(state: State, counter: string, by = 1): void {
   state.counters[counter] = (state.counters[counter] ?? 0) + by;
 }

@@ -4,7 +4,7 @@ import type { EntryId, WaitReason } from "./events.ts";
 import { taskPath, type TaskPath } from "./graph/path.ts";
 import { freeSlots } from "./ledger.ts";
 import type { Reserve } from "./policy/policy.ts";
-import { dynamicTokens, type EntryState, type RequestState, type State } from "./state.ts";
+import { promptHeldTokens, type EntryState, type RequestState, type State } from "./state.ts";
 
 /** What one decision reads: the frozen state plus everything derived from it, computed at most once. */
 export interface View {
@@ -111,7 +111,7 @@ export function costTokens(view: View, request: RequestState, taken?: ReadonlySe
 
 /** Cells the request will have filled once its prompt is in, rounded. */
 export function promptCells(view: View, request: RequestState): number {
-  return toBlocks(view.state.config, dynamicTokens(request));
+  return toBlocks(view.state.config, promptHeldTokens(request));
 }
 
 /** Prompt tokens found in KV if admitted now: its prefix resident or loading, plus what its session entry still covers. */

@@ -51,7 +51,8 @@ export function applyGraph(state: State, id: string, graph: Graph): void {
     if (node.loop !== null) {
       const old = loopsBefore.get(node.loop.head);
       const loop = old ?? { roundsDone: 0, open: false, doneInRound: new Set<string>(), overrun: false, exited: false };
-      if (old !== undefined) loop.exited = loop.overrun = false;
+      loop.overrun = false;
+      loop.exited = loop.roundsDone >= node.loop.max && !loop.open;
       task.loops.set(index, loop);
     }
     for (const stage of node.stages) {

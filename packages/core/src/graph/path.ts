@@ -75,7 +75,6 @@ function nodeSeconds(
   const first = node.stages[0]!.id;
   if (node.loop === null) return completed?.(first) === true ? 0 : residual(first);
   const loop = task.loops.get(index)!;
-  if (loop.overrun || loop.roundsDone >= node.loop.max) return 0;
   const stages = node.stages.map((stage) => task.stages.get(stage.id)!);
   const body = longest(node, stages, (stage) => (stage.status === "skipped" ? 0 : estimator.stageSeconds(task, stage)));
   const round = loop.open

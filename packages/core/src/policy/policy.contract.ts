@@ -57,6 +57,16 @@ export function policyContract(make: () => Policy): void {
       );
     });
 
+    it("settles at once when many wait: one decision for key orders, a few for a search", () => {
+      const state = stateOf([...Array(10).keys()]);
+      let decisions = 0;
+      for (let decision = decide(state, policy, 10); decision.admit.length > 0; decision = decide(state, policy, 10)) {
+        step(state, { kind: "committed", at: 10, decision });
+        decisions += 1;
+      }
+      expect(decisions).toBeLessThanOrEqual(policy.order.kind === "keys" ? 1 : 4);
+    });
+
     it("decides alike whatever the order of insertion", () => {
       fc.assert(
         fc.property(fc.shuffledSubarray([...Array(10).keys()], { minLength: 10 }), (order) => {

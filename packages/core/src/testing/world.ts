@@ -7,7 +7,7 @@ import { lru } from "../evict/lru.ts";
 import type { Policy } from "../policy/policy.ts";
 import { overflowVictims } from "../preempt/overflow.ts";
 import { mean } from "../reserve/mean.ts";
-import { generatedTokens, type RequestState, type State } from "../state.ts";
+import { generatedTokens, promptHeldTokens, type State } from "../state.ts";
 import { isDeciding, step } from "../step.ts";
 import { createView } from "../view.ts";
 
@@ -76,13 +76,9 @@ function carryOut(world: World, policy: Policy, decision: Decision): void {
   if (!policy.options.governs || state.ledger.budgetTokens === null) return;
   if (decision.admit.length > 0 && policy.reserve.id !== "peak" && roomTokens(state) < 0)
     throw new Error(`promises exceed the budget by ${-roomTokens(state)} after a decision`);
-  const prompts = [...state.running.values()].reduce((sum, r) => sum + Math.max(0, promptCells(r) - r.cells), 0);
+  const prompts = [...state.running.values()].reduce((sum, r) => sum + Math.max(0, promptHeldTokens(r) - r.cells), 0);
   if (decision.admit.length > 0 && prompts > freeTokens(state))
     throw new Error(`prompts need ${prompts} cells, ${freeTokens(state)} are free after a decision`);
-}
-
-function promptCells(request: RequestState): number {
-  return request.spec.ownPromptTokens + generatedTokens(request);
 }
 
 function advance(world: World, hooks: WorldHooks, id: string, chunk: number): void {
