@@ -8,10 +8,13 @@ import { frameKey } from "./frame-key.ts";
 import { checkInvariants } from "./invariants.ts";
 import { policyIds } from "./policy/registry.ts";
 import { overflowVictims } from "./preempt/overflow.ts";
+import { mean } from "./reserve/mean.ts";
+import { buildPool } from "./search/pool.ts";
 import type { State } from "./state.ts";
 import { step } from "./step.ts";
 import { admit, arrive, bringIn, fresh, policy, ready, stage } from "./testing/builders.ts";
 import { createWorld } from "./testing/world.ts";
+import { createView } from "./view.ts";
 
 const RIG = { budgetTokens: 2_048 * 16, blockTokens: 16, maxRunning: 8 } as const;
 const BLOCK = 16;
@@ -165,6 +168,17 @@ describe("core cases", () => {
       feasible({ ...config, budgetTokens: null, contextTokens: null }, { prefixTokens: 1e9, ownPromptTokens: 0, maxTokens: 1 })
         .ok,
     ).toBe(true);
+  });
+
+  it("K30 ten thousand calls waiting: at most 64 heads per prefix are searched, the oldest always among them", () => {
+    const state = fresh({ budgetTokens: 50_000 });
+    for (let i = 0; i < 10_000; i++)
+      ready(state, i, `r${i}`, { task: `t${i % 2_000}`, stage: `s${i}`, prefix: [`p${i % 50}`, 1_000], own: 100 + (i % 7) * 50 });
+    const pool = buildPool(createView(state, 10_000, mean), policy("topas"));
+    expect(pool.groups).toHaveLength(50);
+    expect(pool.ranked.length).toBeLessThanOrEqual(64 * 50);
+    expect(pool.ranked.some(({ request }) => request.spec.id === "r0")).toBe(true);
+    expect(decide(state, policy("task-fcfs"), 10_000).admit[0]!.request).toBe("r0");
   });
 
   it("K35 cancelled calls still stand in the queue: gone at once, and the next is the oldest live one", () => {

@@ -1,3 +1,4 @@
+import { MOST_KEYS } from "./bounded.ts";
 import { toBlocks } from "./config.ts";
 import type { EntryId } from "./events.ts";
 import { heldTokens, type EntryState, type RequestState, type State } from "./state.ts";
@@ -61,6 +62,15 @@ export function makeResident(state: State, entry: EntryState): void {
   entry.loadFor = null;
   setEntryCells(state, entry, entry.tokens);
   if (sat) changeSessions(state, entry.base, 1);
+  if (state.ledger.budgetTokens === null && state.entries.size > MOST_KEYS) forgetOldest(state);
+}
+
+/** Without a budget nothing is ever evicted by plan: the oldest idle entry is taken for gone. */
+function forgetOldest(state: State): void {
+  for (const entry of state.entries.values()) {
+    if (entry.phase !== "resident" || entry.refs > 0 || entry.sessions > 0) continue;
+    return makeAbsent(state, entry, false);
+  }
 }
 
 export function makeAbsent(state: State, entry: EntryState, onHost: boolean): void {

@@ -1,3 +1,4 @@
+import { trim } from "../bounded.ts";
 import { toBlocks } from "../config.ts";
 import { observeCall } from "../estimate/profile.ts";
 import type { EntryId, ProgressDelta, RequestSpec } from "../events.ts";
@@ -24,7 +25,10 @@ export function applyReady(state: State, spec: RequestSpec): void {
   const task = state.tasks.get(spec.task)!;
   const stage = openStage(state, task, spec);
   const prefix = spec.prefix === null || !(spec.prefix.tokens > 0) ? null : entryFor(state, spec);
-  if (prefix !== null) state.agentPrefix.set(frameKey(task.tenant, stage.agent), prefix.id);
+  if (prefix !== null) {
+    state.agentPrefix.set(frameKey(task.tenant, stage.agent), prefix.id);
+    trim(state.agentPrefix);
+  }
   const session = spec.session === null ? undefined : state.entries.get(`session:${spec.session.id}`);
   if (session !== undefined && !(spec.session!.reusableTokens > 0)) session.dead = true;
 

@@ -1,3 +1,4 @@
+import { trim } from "../bounded.ts";
 import { frameKey } from "../frame-key.ts";
 
 /** Running means of one (tenant, agent, stage) or one of its parents. */
@@ -40,6 +41,7 @@ function statsFor(profile: Profile, key: string): ProfileStats {
   if (stats === undefined) {
     stats = { calls: 0, promptTokens: 0, outputTokens: 0, stages: 0, serviceSeconds: 0, rounds: 0 };
     profile.stats.set(key, stats);
+    trim(profile.stats);
   }
   return stats;
 }
@@ -72,6 +74,7 @@ export function observeTask(profile: Profile, tenant: string, workflow: string |
   seen.tasks += 1;
   seen.mean = moveMean(seen.mean, seen.tasks, calls);
   profile.callsPerTask.set(key, seen);
+  trim(profile.callsPerTask);
 }
 
 /**

@@ -32,6 +32,9 @@ export interface Pool {
 }
 
 const HEADS = 64;
+/** Above this many waiting, only the oldest of each prefix are weighed at all. */
+const LONG_QUEUE = 1_000;
+const OLDEST = 128;
 
 /** Active prefixes (those of ready or running requests) with at most 64 heads each, the oldest always among them. */
 export function buildPool(view: View, policy: Policy): Pool {
@@ -47,8 +50,10 @@ export function buildPool(view: View, policy: Policy): Pool {
     return group;
   };
   for (const request of view.running) groupOf(request).running.push(request);
+  const most = view.waiting.length > LONG_QUEUE ? OLDEST : Infinity;
   for (const request of view.waiting) {
     const group = groupOf(request);
+    if (group.heads.length >= most) continue;
     const need = view.needTokens(request);
     group.minNeed = Math.min(group.minNeed, need);
     const gain = gains.gain(request, undefined);
