@@ -46,7 +46,7 @@ function choose(view: View, policy: Policy): Choice {
   return { plan, search, guardedBy: null };
 }
 
-/** An engine never stays idle while a waiting request fits, whatever the score says (1.4). */
+/** An engine never stays idle while a waiting request fits, whatever the score says (algorithm 1.4). */
 function fill(view: View, policy: Policy): Plan {
   return planOf(view, policy, pack(view, policy.order, { ...policy.options, fit: "over" }).taken);
 }

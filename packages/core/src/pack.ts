@@ -12,7 +12,7 @@ export interface Packed {
 }
 
 /**
- * Takes requests in key order while they fit the promise ledger and the slots; `fit` says what happens at a misfit (1.5).
+ * Takes requests in key order while they fit the promise ledger and the slots; `fit` says what happens at a misfit (algorithm 1.5).
  * Orders that follow residency are sorted again with what the plan brings in, until nothing more is taken, so that the
  * decision after this one is empty.
  */

@@ -76,7 +76,7 @@ export function step(state: State, event: CoreEvent): void {
   }
 }
 
-/** Events after which the loop asks for a decision, once per instant. Progress and our own confirmations never do (1.3). */
+/** Events after which the loop asks for a decision, once per instant. Progress and our own confirmations never do (algorithm 1.3). */
 export function isDeciding(event: CoreEvent): boolean {
   switch (event.kind) {
     case "ready":

@@ -4,7 +4,7 @@ import { nodeOver } from "../graph/progress.ts";
 import type { TaskState } from "../state.ts";
 import type { View } from "../view.ts";
 
-/** n_a(t): not-yet-ready stages per prefix whose unfinished predecessors are all running now. One hop, no further (2.9). */
+/** n_a(t): not-yet-ready stages per prefix whose unfinished predecessors are all running now. One hop, no further (algorithm 2.9). */
 export function nearTermReuse(view: View): ReadonlyMap<EntryId, number> {
   const out = new Map<EntryId, number>();
   for (const task of view.state.tasks.values()) {

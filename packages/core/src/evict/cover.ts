@@ -44,7 +44,7 @@ export interface Cover {
   readonly shortTokens: number;
 }
 
-/** Evicts, lowest value first, what must leave so that the prompts of the plan fit physically; growth may be lent (1.2). */
+/** Evicts, lowest value first, what must leave so that the prompts of the plan fit physically; growth may be lent (algorithm 1.2). */
 export function cover(view: View, plan: Plan, physical: Physical): Cover {
   const users = new Map<EntryId, number>();
   for (const request of plan.preempt)

@@ -2,7 +2,7 @@ import { copySeconds } from "../estimate/cost.ts";
 import { nearTermReuse } from "../estimate/reuse.ts";
 import type { Evict } from "../policy/policy.ts";
 
-/** n_a x move seconds, ties least recently used: the lowest reuse value of Eq. 11 leaves first (3.5). Sessions have n = 0. */
+/** n_a x move seconds, ties least recently used: the lowest reuse value of Eq. 11 leaves first (algorithm 3.5). Sessions have n = 0. */
 export const reuseValue: Evict = {
   id: "value",
   values(view) {

@@ -5,7 +5,7 @@ import type { View } from "../view.ts";
 /** Only the engine's overflow rule preempts. */
 export const overflowOnly: Preempt = { id: "overflow", voluntary: false, eligible: () => false };
 
-/** Requests whose prefix leaves the chosen set are preempted; `victimGuard` limits who may be (3.3). */
+/** Requests whose prefix leaves the chosen set are preempted; `victimGuard` limits who may be (algorithm 3.3). */
 export const setLeave: Preempt = { id: "set-leave", voluntary: true, eligible: eligibleVictim };
 
 /** Decoding, not past `young` of its progress, and preempted voluntarily fewer than `times` in its stage (vector V30). */

@@ -4,7 +4,7 @@ import type { Reserve } from "../policy/policy.ts";
 import { generatedTokens, type RequestState } from "../state.ts";
 import type { View } from "../view.ts";
 
-/** q + min(max, max(o, y + 32)): the expected length, never less than a short growth, never more than can be generated (2.7). */
+/** q + min(max, max(o, y + 32)): the expected length, never less than a short growth, never more than can be generated (algorithm 2.7). */
 export const mean: Reserve = {
   id: "mean",
   need: meanNeed,

@@ -3,7 +3,7 @@ import type { Reserve } from "../policy/policy.ts";
 import { dynamicTokens } from "../state.ts";
 import { meanNeed } from "./mean.ts";
 
-/** Peak of the predicted profile (5.5): what ends early has given its cells back before the next peak. Newcomers pay in full. */
+/** Peak of the predicted profile (algorithm 5.5): what ends early has given its cells back before the next peak. Newcomers pay in full. */
 export const peak: Reserve = {
   id: "peak",
   need: meanNeed,

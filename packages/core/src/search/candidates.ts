@@ -8,7 +8,7 @@ import { buildPool, type Pool } from "./pool.ts";
 
 /**
  * Candidate prefix sets: all subsets while the pool is small, else single and paired additions and repairs from what is
- * resident now. Every evaluated set's plan is a candidate; doing nothing always is (3.3).
+ * resident now. Every evaluated set's plan is a candidate; doing nothing always is (algorithm 3.3).
  */
 export function searchSets(view: View, policy: Policy): SearchResult {
   const pool = buildPool(view, policy);
