@@ -217,6 +217,18 @@ describe("sessions on a prefix", () => {
     expect(decision.admit).toHaveLength(1);
   });
 
+  it("are worthless to a call on another prefix: dropped, never mistaken for its own tokens", () => {
+    const state = fresh({ budgetTokens: 5_000 });
+    ready(state, 0, "a", { prefix: ["P", 2_000], own: 900, max: 100, session: ["s", 0] });
+    admit(state, 0, "a", 1_000);
+    step(state, { kind: "progress", at: 1, deltas: [{ request: "a", prefilled: 900, decoded: 100 }] });
+    step(state, { kind: "roundDone", at: 1, request: "a", retainedTokens: 1_000 });
+    ready(state, 2, "b", { task: "task-a", own: 3_500, max: 100, session: ["s", 950] });
+    const decision = decide(state, policy("topas"), 2);
+    expect(decision.admit).toHaveLength(1);
+    expect(decision.evict.map(({ entry }) => entry)).toEqual(["session:s", "prefix:P"]);
+  });
+
   it("are taken over by their continuation, which prefills only the rest", () => {
     const state = fresh({ budgetTokens: 5_000 });
     ready(state, 0, "a", { own: 900, max: 100, session: ["s", 0] });

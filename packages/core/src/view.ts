@@ -65,7 +65,7 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve): 
     sessionOf(request) {
       const { session } = request.spec;
       const entry = session === null ? undefined : state.entries.get(`session:${session.id}`);
-      return entry?.phase === "resident" ? entry : null;
+      return entry?.phase === "resident" && entry.base === request.prefix ? entry : null;
     },
     taskArrivalSeconds: (request) => state.tasks.get(request.spec.task)?.arrivalSeconds ?? request.readySeconds,
     topoIndex: (request) => state.tasks.get(request.spec.task)?.graph?.topoIndex.get(request.spec.stage) ?? 0,

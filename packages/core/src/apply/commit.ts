@@ -83,7 +83,7 @@ function continueSession(state: State, id: string): void {
   const request = state.running.get(id)!;
   const { session, ownPromptTokens } = request.spec;
   const entry = session === null ? undefined : state.entries.get(`session:${session.id}`);
-  if (entry === undefined || entry.phase !== "resident") return;
+  if (entry === undefined || entry.phase !== "resident" || entry.base !== request.prefix) return;
   if (request.filledTokens === 0)
     request.filledTokens = Math.max(0, Math.min(session!.reusableTokens, entry.tokens, ownPromptTokens));
   makeAbsent(state, entry, false);

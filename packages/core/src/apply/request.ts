@@ -30,7 +30,8 @@ export function applyReady(state: State, spec: RequestSpec): void {
     trim(state.agentPrefix);
   }
   const session = spec.session === null ? undefined : state.entries.get(`session:${spec.session.id}`);
-  if (session !== undefined && !(spec.session!.reusableTokens > 0)) session.dead = true;
+  const extended = session?.base === (prefix?.id ?? null) && spec.session!.reusableTokens > 0;
+  if (session !== undefined && !extended) session.dead = true;
 
   const request: RequestState = {
     spec,

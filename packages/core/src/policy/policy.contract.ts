@@ -33,8 +33,8 @@ export function policyContract(make: () => Policy): void {
 
     it("keeps both ledgers through random histories and comes to rest at a frozen clock", () => {
       fc.assert(
-        fc.property(worldConfig, history, (setup, commands) => {
-          play(setup, policy, commands);
+        fc.property(worldConfig, history, fc.boolean(), (setup, commands, lag) => {
+          play(setup, policy, commands, undefined, lag);
         }),
         RUNS,
       );

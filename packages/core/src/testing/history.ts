@@ -100,12 +100,14 @@ export function play(
   policy: Policy,
   commands: readonly Command[],
   onDecision?: Parameters<typeof createWorld>[2]["onDecision"],
+  lag = false,
 ): Run {
   const state = createState(setup);
   const outputs = new Map<string, number>();
   const world = createWorld(state, policy, {
     outputTokens: (spec) => outputs.get(spec.id) ?? 1,
     retain: (spec) => spec.session !== null,
+    lag,
     ...(onDecision === undefined ? {} : { onDecision }),
   });
   commands.forEach((c, index) => apply(world, outputs, c, index));

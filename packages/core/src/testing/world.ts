@@ -27,12 +27,15 @@ export interface World {
 export interface WorldHooks {
   readonly outputTokens: (spec: RequestSpec) => number;
   readonly retain?: (spec: RequestSpec) => boolean;
+  /** Confirmations of preempts, evictions and loads arrive only with the next tick. */
+  readonly lag?: boolean;
   readonly onDecision?: (before: State, decision: Decision) => void;
 }
 
 const MOST_DECISIONS = 64;
 
 export function createWorld(state: State, policy: Policy, hooks: WorldHooks): World {
+  const late: CoreEvent[] = [];
   const world: World = {
     state,
     events: [],
@@ -49,12 +52,13 @@ export function createWorld(state: State, policy: Policy, hooks: WorldHooks): Wo
         const decision = decide(state, policy, world.nowSeconds);
         hooks.onDecision?.(state, decision);
         if (decision.preempt.length + decision.evict.length + decision.load.length + decision.admit.length === 0) return n;
-        carryOut(world, policy, decision);
+        carryOut(world, policy, decision, hooks.lag === true ? late : null);
       }
       throw new Error("no rest");
     },
     tick(seconds, chunk) {
       world.nowSeconds += seconds;
+      for (const event of late.splice(0)) world.send({ ...event, at: world.nowSeconds });
       for (const id of state.running.keys()) advance(world, hooks, id, chunk);
       world.settle();
     },
@@ -62,22 +66,25 @@ export function createWorld(state: State, policy: Policy, hooks: WorldHooks): Wo
   return world;
 }
 
-function carryOut(world: World, policy: Policy, decision: Decision): void {
+function carryOut(world: World, policy: Policy, decision: Decision, late: CoreEvent[] | null): void {
   const { state } = world;
   const at = world.nowSeconds;
   world.decisions.push(decision);
   world.send({ kind: "committed", at, decision });
+  const confirm = (event: CoreEvent): void => (late === null ? world.send(event) : void late.push(event));
   for (const { request } of decision.preempt) {
     const kept = state.requests.get(request)?.swappedTokens ?? 0;
-    world.send({ kind: "preempted", at, request, by: "us", keptTokens: kept });
+    confirm({ kind: "preempted", at, request, by: "us", keptTokens: kept });
   }
-  for (const { entry, keepHost } of decision.evict) world.send({ kind: "evicted", at, entry, keptOnHost: keepHost });
-  for (const { entry, from } of decision.load) if (from === "host") world.send({ kind: "loaded", at, entry, computedTokens: 0 });
+  for (const { entry, keepHost } of decision.evict) confirm({ kind: "evicted", at, entry, keptOnHost: keepHost });
+  for (const { entry, from } of decision.load) if (from === "host") confirm({ kind: "loaded", at, entry, computedTokens: 0 });
   if (!policy.options.governs || state.ledger.budgetTokens === null) return;
-  if (decision.admit.length > 0 && policy.reserve.id !== "peak" && roomTokens(state) < 0)
-    throw new Error(`promises exceed the budget by ${-roomTokens(state)} after a decision`);
+  const { pendingFree } = state.ledger;
+  const room = roomTokens(state) + pendingFree;
+  if (decision.admit.length > 0 && policy.reserve.id !== "peak" && room < 0)
+    throw new Error(`promises exceed the budget by ${-room} after a decision`);
   const prompts = [...state.running.values()].reduce((sum, r) => sum + Math.max(0, promptHeldTokens(r) - r.cells), 0);
-  if (decision.admit.length > 0 && prompts > freeTokens(state))
+  if (decision.admit.length > 0 && prompts > freeTokens(state) + pendingFree)
     throw new Error(`prompts need ${prompts} cells, ${freeTokens(state)} are free after a decision`);
 }
 
