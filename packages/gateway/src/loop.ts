@@ -264,12 +264,9 @@ export class Loop implements Scheduler {
     this.apply({ kind, at: this.now(), task: task.id });
     this.counters_.tasks_done_total++;
     for (const session of task.sessions) this.sessions.forget(session);
-    if (task.sessions.size > 0) {
-      const commands = [...task.sessions].flatMap((s) => [
-        { op: "evict" as const, entry: `session:${s}` as const, keepHost: false },
-        { op: "dropHost" as const, entry: `session:${s}` as const },
-      ]);
-      void this.engine_.apply(commands);
+    if (this.description.hostTier && task.sessions.size > 0) {
+      // Resident session KV is now dead and leaves with the next decision; copies on the host leave here.
+      void this.engine_.apply([...task.sessions].map((s) => ({ op: "dropHost", entry: `session:${s}` })));
     }
     this.requestDecision();
   }

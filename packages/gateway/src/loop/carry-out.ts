@@ -92,7 +92,7 @@ function onOutcomes(loop: Loop, commands: readonly EngineCommand[], outcomes: re
       record.status = "waiting";
       loop.apply({ kind: "refused", at, request: command.id, reason: outcome.outcome });
       contradicted = true;
-    } else if (command.op === "evict" && outcome.outcome === "unknownId") {
+    } else if (command.op === "evict") {
       loop.apply({ kind: "evicted", at, entry: command.entry, keptOnHost: false });
       contradicted = true;
     } else if (command.op === "load") {
