@@ -20,6 +20,11 @@ import type { Vocabulary } from "./text.ts";
 
 export type LoopCommand = Exclude<ToChild, { op: "open" | "tokenize" | "ping" | "close" }>;
 
+/** Steps expected to be shorter run on the event loop itself: going to a worker thread and back costs about 0.05 ms. */
+const SHORT_STEP_MS = 2;
+/** Tokens of such steps may wait this long for the next message. */
+const HOLD_MS = 1;
+
 export class StepLoop {
   readonly kv: Kv;
   readonly host: HostTier;
@@ -41,6 +46,11 @@ export class StepLoop {
   #scheduled = false;
   #decodeOnly = false;
   #inFlightSince = 0;
+  /** How long the last step without prefills took. */
+  #decodeMs = Infinity;
+  /** Something more than tokens waits to be sent. */
+  #urgent = false;
+  #sentAt = 0;
   #closing: (() => void) | null = null;
 
   /** `fail`: the context cannot be trusted any more; no step follows. */
@@ -51,7 +61,7 @@ export class StepLoop {
     send: (e: Envelope) => void,
     fail: (m: string) => void,
   ) {
-    const emit = (message: FromChild): void => void this.#out.push(message);
+    const emit = (message: FromChild): void => this.emit(message);
     this.#open = open;
     this.#checked = options.checkEveryStep;
     this.#send = send;
@@ -79,6 +89,7 @@ export class StepLoop {
 
   emit(message: FromChild): void {
     this.#out.push(message);
+    this.#urgent = true;
   }
 
   enqueue(command: LoopCommand): void {
@@ -119,19 +130,36 @@ export class StepLoop {
       if (this.#batch.rows > 0 || !this.planner.pending() || !this.planner.unstall(tries)) break;
     }
     this.calls.relaxed = false;
-    this.#flush();
-    if (this.#batch.rows === 0 || this.#closing !== null) return;
-    this.#inFlightSince = performance.now();
-    this.#open.llama.decodeAsync(this.#open.ctx, this.#batch.struct, (error, code) => {
-      const ms = performance.now() - this.#inFlightSince;
-      this.#inFlightSince = 0;
-      if (error !== null) return this.#fail(`llama_decode: ${error.message}`);
-      if (code === 0) this.#stepped(ms);
-      else if (code === 1) this.#decodeOnly = this.planner.noCells();
-      else if (code === -1) this.#rejected();
-      else return this.#fail(`llama_decode returned ${code}`);
-      this.#boundary();
+    if (this.#checked) this.#check();
+    if (this.#closing !== null) return;
+    const rows = this.#batch.rows;
+    const decodesOnly = rows === this.planner.decoding.length;
+    const short = rows > 0 && decodesOnly && this.#decodeMs < SHORT_STEP_MS;
+    const now = performance.now();
+    if (this.#urgent || !short || now - this.#sentAt >= HOLD_MS) this.#flush(now);
+    if (rows === 0) return;
+    this.#inFlightSince = now;
+    const { llama, ctx } = this.#open;
+    if (short) {
+      if (this.#done(null, llama.decode(ctx, this.#batch.struct), true)) this.#schedule();
+      return;
+    }
+    llama.decodeAsync(ctx, this.#batch.struct, (error, code) => {
+      if (this.#done(error, code, decodesOnly)) this.#boundary();
     });
+  }
+
+  /** A step is over. False: the context cannot be trusted any more. */
+  #done(error: Error | null, code: number, decodesOnly: boolean): boolean {
+    const ms = performance.now() - this.#inFlightSince;
+    this.#inFlightSince = 0;
+    if (decodesOnly) this.#decodeMs = ms;
+    if (error !== null) this.#fail(`llama_decode: ${error.message}`);
+    else if (code === 0) this.#stepped(ms);
+    else if (code === 1) this.#decodeOnly = this.planner.noCells();
+    else if (code === -1) this.#rejected();
+    else this.#fail(`llama_decode returned ${code}`);
+    return error === null && code >= -1 && code <= 1;
   }
 
   #place(): void {
@@ -147,11 +175,14 @@ export class StepLoop {
     }
   }
 
-  #flush(): void {
-    if (this.#checked) {
-      const wrong = this.kv.check();
-      if (wrong !== null) return this.#fail(`the books are wrong after step ${this.steps}: ${wrong}`);
-    }
+  #check(): void {
+    const wrong = this.kv.check();
+    if (wrong !== null) this.#fail(`the books are wrong after step ${this.steps}: ${wrong}`);
+  }
+
+  #flush(now: number): void {
+    this.#urgent = false;
+    this.#sentAt = now;
     if (this.#out.length === 0) return;
     const out = this.#out;
     this.#out = [];
