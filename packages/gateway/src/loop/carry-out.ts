@@ -23,7 +23,8 @@ export function carryOut(loop: Loop, decision: Decision, now: number): void {
     commands.push({ op: "preempt", id: request, keep: mode === "swap" ? "swap" : "recompute" });
   }
   for (const { entry, keepHost } of decision.evict) commands.push({ op: "evict", entry, keepHost });
-  for (const { entry } of decision.load) commands.push({ op: "load", entry });
+  // What has to be computed is filled by the first call that needs it and charged to that call; only copies are commands.
+  for (const { entry, from } of decision.load) if (from === "host") commands.push({ op: "load", entry });
   const fresh: CallRecord[] = [];
   for (const admit of decision.admit) {
     const record = loop.waiting.get(admit.request);

@@ -74,7 +74,7 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
       policy,
       jctMeanS: mean(done),
       jctP99S: quantile(done, 0.99),
-      prefixHitRate: 1 - (at("computed_tokens_total") + at("prefix_computed_tokens_total")) / at("prompt_tokens_total"),
+      prefixHitRate: at("cached_tokens_total") / at("prompt_tokens_total"),
       recomputedTokens: Math.max(0, at("prefix_computed_tokens_total") - distinctPrefixTokens(tasks)) + at("redone_tokens_total"),
       movedBytes: at("moved_bytes_total"),
       preemptions: at("preemptions_total") + at("forced_preemptions_total"),
