@@ -1,8 +1,8 @@
 export { toBlocks, usableBudgetTokens } from "./config.ts";
 export type { CoreConfig, Speeds } from "./config.ts";
 export { decide } from "./decide.ts";
-export { meanEstimator } from "./estimate/estimator.ts";
-export type { Estimator } from "./estimate/estimator.ts";
+export { createEstimator, ESTIMATOR_DEFAULTS, meanEstimator } from "./estimate/estimator.ts";
+export type { Estimator, EstimatorOptions, RoundGain } from "./estimate/estimator.ts";
 export type {
   AdmitAction,
   CoreEvent,

@@ -14,6 +14,24 @@ export interface Estimator {
   residualSeconds(task: TaskState, stage: StageState): number;
   /** T_i of a task whose structure is not declared: service of the calls still expected, seconds. */
   tailSeconds(task: TaskState): number;
+  /** s(q, o) of the whole call, seconds (algorithm 2.1). */
+  callServiceSeconds(request: RequestState): number;
+  /** A_r = A(q_r, o_r): KV held times time held by the whole call, prefix excluded, token-seconds (2.1, 2.7). */
+  callAreaTokenSeconds(request: RequestState): number;
+  /** W_i: remaining KV area of the task, tail included, token-seconds (2.7). */
+  remainingAreaTokenSeconds(task: TaskState): number;
+  /** Remaining LLM service of the task summed over its stages, tail included, seconds. */
+  remainingWorkSeconds(task: TaskState): number;
+  /** f_i: how much longer this task's outputs are than its profiles say; 1 in mode `mean` (2.6). */
+  difficulty(task: TaskState): number;
+  /** Area of the calls still expected of a task whose structure is not declared, token-seconds (2.8). */
+  tailAreaTokenSeconds(task: TaskState): number;
+  /** c_v: chance that the stage makes another round after the ones it has begun, within [0, 1] (2.9). */
+  anotherRoundProbability(task: TaskState, stage: StageState): number;
+  /** Quantile q of the waits seen between two calls, seconds; name: agent or tool (2.2, 2.3). */
+  toolWaitQuantile(tenant: string, name: string, q: number): number;
+  /** Observed waits of this agent or tool, ascending, seconds; empty when none was seen. */
+  toolWaits(tenant: string, name: string): readonly number[];
 }
 
 /** s(q, o) = p*q + h*o, seconds. */
@@ -24,6 +42,33 @@ export function serviceSeconds(state: State, promptTokens: number, outputTokens:
 
 function nonNegative(value: number | null | undefined): number | null {
   return value !== null && value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/** How lengths are believed (2.5, 2.6). Defaults first: mean; 32 samples; a finished round counts as the whole stage. */
+export interface EstimatorOptions {
+  readonly estimate: "mean" | "posterior" | "correlated";
+  readonly samples: number;
+  readonly roundGain: RoundGain;
+  /** Ablation `topas-inside`: the longest path of mean residuals instead of the mean of longest paths. */
+  readonly inside: boolean;
+  /** Enumerate instead of sampling when there are at most so many combinations of residual values. */
+  readonly exactUpTo: number;
+}
+
+/** What a finished call takes off the path: the whole stage, or at most this call's own service (3.4, ambiguity 1). */
+export type RoundGain = "stage" | "call";
+
+export const ESTIMATOR_DEFAULTS: EstimatorOptions = {
+  estimate: "mean",
+  samples: 32,
+  roundGain: "stage",
+  inside: false,
+  exactUpTo: 64,
+};
+
+/** The estimator of a state; it reads the state when asked and never writes it. */
+export function createEstimator(state: State, _options: Partial<EstimatorOptions> = {}): Estimator {
+  return meanEstimator(state);
 }
 
 /** Means per (tenant, agent, stage) with the built-in prior; no distribution. */
@@ -130,7 +175,36 @@ export function meanEstimator(state: State): Estimator {
     return left * serviceSeconds(state, prompt, output);
   };
 
-  return { expectedOutputTokens, remainingTokens, stageSeconds, residualSeconds, tailSeconds };
+  const unfinished = (task: TaskState): StageState[] =>
+    [...task.stages.values()].filter((stage) => stage.request !== null || !stage.virtual);
+  const area = (q: number, o: number): number => {
+    const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
+    return h * (q * o + (o * o) / 2) + p * q * q;
+  };
+  const remainingWorkSeconds = (task: TaskState): number =>
+    unfinished(task).reduce((sum, stage) => sum + residualSeconds(task, stage), task.graph === null ? tailSeconds(task) : 0);
+  return {
+    expectedOutputTokens,
+    remainingTokens,
+    stageSeconds,
+    residualSeconds,
+    tailSeconds,
+    callServiceSeconds: (request) => serviceSeconds(state, request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    callAreaTokenSeconds: (request) => area(request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    remainingAreaTokenSeconds(task) {
+      const call = serviceSeconds(state, PRIOR.promptTokens, PRIOR.outputTokens);
+      return (remainingWorkSeconds(task) / call) * area(PRIOR.promptTokens, PRIOR.outputTokens);
+    },
+    remainingWorkSeconds,
+    difficulty: () => 1,
+    tailAreaTokenSeconds(task) {
+      const call = serviceSeconds(state, PRIOR.promptTokens, PRIOR.outputTokens);
+      return ((task.graph === null ? tailSeconds(task) : 0) / call) * area(PRIOR.promptTokens, PRIOR.outputTokens);
+    },
+    anotherRoundProbability: () => 0.5,
+    toolWaitQuantile: () => 0.07,
+    toolWaits: () => [],
+  };
 }
 
 /** The client's output limit; a limit that is absent or absurd counts as 0 or more, never NaN. */

@@ -40,3 +40,19 @@ function nextAgents(task: TaskState): string[] {
   });
   return agents;
 }
+
+/** soon_a: uses of each prefix expected soon, waiting requests included (algorithm 2.9). */
+export function soonUses(view: View): ReadonlyMap<EntryId, number> {
+  const out = new Map<EntryId, number>();
+  for (const request of view.state.waiting.values())
+    if (request.prefix !== null) out.set(request.prefix, (out.get(request.prefix) ?? 0) + 1);
+  return out;
+}
+
+/** steps_a: how many stages away the nearest use of each prefix is; absent: no use is known (algorithm 2.9). */
+export function stepsToUse(view: View): ReadonlyMap<EntryId, number> {
+  const out = new Map<EntryId, number>();
+  for (const request of view.state.running.values()) if (request.prefix !== null) out.set(request.prefix, 1);
+  for (const request of view.state.waiting.values()) if (request.prefix !== null) out.set(request.prefix, 0);
+  return out;
+}

@@ -1,4 +1,4 @@
-import type { Estimator } from "../estimate/estimator.ts";
+import type { Estimator, RoundGain } from "../estimate/estimator.ts";
 import type { StageState, TaskState } from "../state.ts";
 import type { GraphNode } from "./compile.ts";
 import { frontier, nodeOver } from "./progress.ts";
@@ -9,6 +9,11 @@ export interface TaskPath {
   seconds(completed?: Completed): number;
   /** E[Z] of a stage, seconds; 0 for unknown stages. */
   residual(stage: string): number;
+  /**
+   * Delta(stage | H): what finishing it now takes off L, given `completed`; seconds, >= 0 (Eq. 6). `scope` call: only the
+   * service of its live call is finished. Telescopes with `completed` in scope stage.
+   */
+  delta(stage: string, completed?: Completed, scope?: RoundGain): number;
 }
 
 /** Whether a stage counts as completed; undefined: none does. */
@@ -34,15 +39,17 @@ export function taskPath(task: TaskState, estimator: Estimator): TaskPath {
   const parts = [...graphParts(task, estimator, residual), ...virtualParts(task, estimator, residual)];
   let nothingCompleted: number | null = null;
   const idle = parts.length === 0 && task.graph === null && !task.done ? estimator.tailSeconds(task) : 0;
+  const seconds = (completed?: Completed): number => {
+    if (completed === undefined && nothingCompleted !== null) return nothingCompleted;
+    let longest = idle;
+    for (const part of parts) longest = Math.max(longest, part.own(completed) + part.tail);
+    if (completed === undefined) nothingCompleted = longest;
+    return longest;
+  };
   return {
     residual,
-    seconds(completed) {
-      if (completed === undefined && nothingCompleted !== null) return nothingCompleted;
-      let longest = idle;
-      for (const part of parts) longest = Math.max(longest, part.own(completed) + part.tail);
-      if (completed === undefined) nothingCompleted = longest;
-      return longest;
-    },
+    seconds,
+    delta: (stage, completed) => Math.max(0, seconds(completed) - seconds((id) => id === stage || completed?.(id) === true)),
   };
 }
 
