@@ -84,13 +84,19 @@ const cases: readonly (readonly [name: string, options: Partial<LlamaEngineOptio
     "mates decoding and prefilling in its batches",
     { chunkTokens: 64 },
     async (engine, o) => {
-      const mates = [3, 4, 5].map((salt) => call(engine, promptOf(words(40, salt)), { maxTokens: 60 }));
-      let late: Promise<unknown> = Promise.resolve();
+      // None may end before the call does: its next tokens would take cells below its earlier ones, and attention adds up in the
+      // order of cells. Swaps and sessions keep that order; a cache in full churn does not.
+      const ids = ["mate 1", "mate 2", "mate 3", "late mate"];
+      const mates = ids.slice(0, 3).map((id, n) => call(engine, promptOf(words(40, n + 3)), { maxTokens: 800 }, id));
       const onToken = (n: number): void => {
-        if (n === 5) late = call(engine, promptOf(words(120, 6)), { maxTokens: 3 });
+        if (n === 5) mates.push(call(engine, promptOf(words(120, 6)), { maxTokens: 800 }, "late mate"));
       };
       const outcome = await call(engine, promptOf(PROMPT, PREFIX), { ...o, onToken });
-      await Promise.all([...mates, late]);
+      for (const id of ids) engine.cancel(id);
+      for (const mate of await Promise.all(mates)) {
+        expect(mate.end.reason).toBe("cancelled");
+        expect(mate.tokens.length).toBeGreaterThan(0);
+      }
       return outcome.tokens;
     },
   ],

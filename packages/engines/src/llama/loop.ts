@@ -21,9 +21,9 @@ import type { Vocabulary } from "./text.ts";
 export type LoopCommand = Exclude<ToChild, { op: "open" | "tokenize" | "ping" | "close" }>;
 
 /** Steps expected to be shorter run on the event loop itself: going to a worker thread and back costs about 0.05 ms. */
-const SHORT_STEP_MS = 2;
+const SHORT_STEP_MS = 5;
 /** Tokens of such steps may wait this long for the next message. */
-const HOLD_MS = 1;
+const HOLD_MS = 4;
 
 export class StepLoop {
   readonly kv: Kv;
@@ -214,6 +214,8 @@ export class StepLoop {
     for (const r of decoding) this.#sample(r, ended);
     for (const job of prefilling) if ("call" in job && job.rows > 0 && job.sampleRow >= 0) this.#sample(job, ended);
     this.#out.push(output.message(this.steps, ms, this.kv.free));
+    // First tokens and progress of prefills are waited for.
+    if (prefilling.length > 0) this.#urgent = true;
     for (const [r, reason] of ended) this.calls.finish(r, reason);
   }
 

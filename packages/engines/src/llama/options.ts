@@ -12,7 +12,10 @@ export interface LlamaEngineOptions {
   readonly maxRunning?: number;
   /** Calls, prefixes and sessions together (default 4 x maxRunning + 16, at most 256). */
   readonly maxSequences?: number;
-  /** fast: f16 KV. exact: bf16 KV and flash attention; greedy output is then independent of scheduling (one thread, CPU). */
+  /**
+   * fast: f16 KV. exact: bf16 KV and flash attention; on one CPU thread a call's tokens are then independent of chunks, batch mates,
+   * sharing, swaps and sessions. Not of cells freed by others below its own: attention adds up in the order of cells.
+   */
   readonly mode?: PrecisionMode;
   /** Layers on the accelerator: 0 none (default), -1 all. */
   readonly gpuLayers?: number;
