@@ -13,6 +13,8 @@ const MODEL = "tiny5m";
 const PREFIX = { id: "agent", tokens: 150 };
 const PROMPT = [...words(150, 1), ...words(90, 2)];
 const TOKENS = 64;
+/** Of calls that are interrupted: enough that the command always finds them running. */
+const MANY = 500;
 const samplings: readonly Sampling[] = [GREEDY, SAMPLED];
 /** The second round of a session: everything so far, then something new. */
 const next = (first: readonly number[]): number[] => [...PROMPT, ...first, ...words(30, 8)];
@@ -21,12 +23,12 @@ const next = (first: readonly number[]): number[] => [...PROMPT, ...first, ...wo
 const alone = new Map<Sampling, { one: readonly number[]; two: readonly number[] }>();
 beforeAll(async () => {
   for (const sampling of samplings) {
-    const one = await withEngine(MODEL, {}, (engine) => plain(engine, { sampling, maxTokens: TOKENS }));
+    const one = await withEngine(MODEL, {}, (engine) => plain(engine, { sampling, maxTokens: MANY }));
     const first = (alone.get(GREEDY)?.one ?? one).slice(0, 24);
     const two = await withEngine(MODEL, {}, async (engine) =>
       call(engine, promptOf(next(first)), { sampling, maxTokens: TOKENS }),
     );
-    expect(one).toHaveLength(TOKENS);
+    expect(one).toHaveLength(MANY);
     expect(one).not.toEqual(two.tokens);
     alone.set(sampling, { one, two: two.tokens });
   }
@@ -51,7 +53,7 @@ function interrupted(keep: "swap" | "recompute", at: number, between: (engine: L
         await engine.apply([{ op: "resume", id }]);
       });
     };
-    const outcome = await call(engine, promptOf(PROMPT, PREFIX), { ...o, onToken }, id);
+    const outcome = await call(engine, promptOf(PROMPT, PREFIX), { ...o, maxTokens: MANY, onToken }, id);
     await preempted;
     expect(outcome.end.usage.redoneTokens).toBeGreaterThanOrEqual(keep === "swap" ? 0 : 90);
     return outcome.tokens;
@@ -119,7 +121,8 @@ describe("one call", () => {
   test.each(cases)("%s", async (_name, options, generate) => {
     const check = async (sampling: Sampling): Promise<void> => {
       const tokens = await withEngine(MODEL, options, (engine) => generate(engine, { sampling, maxTokens: TOKENS }));
-      expect(tokens).toEqual(alone.get(sampling)?.one);
+      expect(tokens.length).toBeGreaterThanOrEqual(TOKENS);
+      expect(tokens).toEqual(alone.get(sampling)?.one.slice(0, tokens.length));
     };
     await Promise.all(samplings.map(check));
   });
