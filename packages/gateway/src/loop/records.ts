@@ -3,7 +3,8 @@ import type { Explanation, ScheduledCall } from "../scheduler.ts";
 
 /** What the loop remembers of one call, from arrival until {@link RecordBook} forgets it. Times are monotonic seconds. */
 export interface CallRecord {
-  readonly call: ScheduledCall;
+  /** After the end only what an explanation needs: no prompt, no body, no sink. */
+  call: ScheduledCall;
   readonly arrivedSeconds: number;
   status: "waiting" | "running" | "done";
   /** True once the engine has seen the call: re-admission is a resume, not a submit. */
@@ -65,6 +66,7 @@ export class RecordBook {
   finish(record: CallRecord, nowSeconds: number): void {
     settleWait(record, nowSeconds);
     record.status = "done";
+    record.call = forgetful(record.call);
     record.endedSeconds = nowSeconds;
     this.finished.push(record.call.id);
     if (this.finished.length > 2 * this.keep) {
@@ -103,6 +105,14 @@ export class RecordBook {
     }
     if (chosen !== null && noop !== null) for (const record of live.values()) record.lastTerms = { chosen, noop };
   }
+}
+
+const NOBODY: ScheduledCall["sink"] = { end: () => {} };
+
+function forgetful(call: ScheduledCall): ScheduledCall {
+  const { id, identity, maxTokens, sampling, prompt } = call;
+  const slim = { ...identity, graph: null, hints: null };
+  return { id, identity: slim, maxTokens, sampling, prompt: { ...prompt, tokens: null }, stop: [], http: null, sink: NOBODY };
 }
 
 /** Adds the time since the last decision to the reason given then. */
