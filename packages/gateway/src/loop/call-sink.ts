@@ -49,6 +49,7 @@ function count(loop: Loop, record: CallRecord, end: CallEnd): void {
   if (usage.cachedTokens === null) c.unknown_cached_total++;
   else {
     c.prompt_tokens_total += usage.promptTokens ?? 0;
+    c.own_prompt_tokens_total += record.call.prompt.promptTokens - (record.call.prompt.prefix?.tokens ?? 0);
     c.cached_tokens_total += usage.cachedTokens;
   }
 }

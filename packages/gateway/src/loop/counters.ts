@@ -15,6 +15,8 @@ export const newCounters = () => ({
   preemptions_total: 0,
   forced_preemptions_total: 0,
   prompt_tokens_total: 0,
+  /** Prompt tokens after the shared prefix. */
+  own_prompt_tokens_total: 0,
   cached_tokens_total: 0,
   computed_tokens_total: 0,
   redone_tokens_total: 0,

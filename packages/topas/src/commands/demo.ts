@@ -75,7 +75,7 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
       jctMeanS: mean(done),
       jctP99S: quantile(done, 0.99),
       prefixHitRate: at("cached_tokens_total") / at("prompt_tokens_total"),
-      recomputedTokens: Math.max(0, at("prefix_computed_tokens_total") - distinctPrefixTokens(tasks)) + at("redone_tokens_total"),
+      recomputedTokens: Math.max(0, at("computed_tokens_total") - at("own_prompt_tokens_total") - distinctPrefixTokens(tasks)),
       movedBytes: at("moved_bytes_total"),
       preemptions: at("preemptions_total") + at("forced_preemptions_total"),
       batchMean: at("step_requests_total") / at("steps_total"),
@@ -89,7 +89,7 @@ async function runPolicy(policy: string, tasks: readonly DemoTask[], choice: Eng
   }
 }
 
-/** What any policy must compute once; more than this was computed again. */
+/** Every prefix once: with every call's own prompt, what any policy must compute. More than that was computed again. */
 function distinctPrefixTokens(tasks: readonly DemoTask[]): number {
   const used = new Set(tasks.flatMap((t) => t.calls.map((c) => c.agent)));
   return [...used].reduce((n, agent) => n + (AGENTS[agent] ?? 0), 0);
