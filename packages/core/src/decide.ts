@@ -16,6 +16,7 @@ const TICK_SECONDS = 1;
  * The caller commits the result with a `committed` event before carrying it out.
  */
 export function decide(state: State, policy: Policy, nowSeconds: number): Decision {
+  if (policy.order.kind === "keys" && policy.order.decide !== undefined) return policy.order.decide(state, policy, nowSeconds);
   const view = createView(state, nowSeconds, state.config.failsOnOverflow ? full : policy.reserve);
   if (state.preemptedAtSeconds !== null && nowSeconds <= state.preemptedAtSeconds)
     return emptyDecision(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);

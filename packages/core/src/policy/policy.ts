@@ -1,5 +1,5 @@
-import type { EntryId, Terms, WaitReason } from "../events.ts";
-import type { EntryState, RequestState } from "../state.ts";
+import type { Decision, EntryId, Terms, WaitReason } from "../events.ts";
+import type { EntryState, RequestState, State } from "../state.ts";
 import type { View } from "../view.ts";
 
 /** A policy is a composition of four parts plus options; parts combine freely and by name. */
@@ -30,6 +30,8 @@ export interface KeyOrder {
   sort(view: View, queue: readonly RequestState[], incoming: ReadonlySet<EntryId>): readonly RequestState[];
   /** Limits beyond room and slots (quotas, pauses), prepared once per decision. */
   gate?(view: View): Gate;
+  /** An order that keeps its own index decides from it, without a view of the whole queue (algorithm 5.4). */
+  decide?(state: State, policy: Policy, nowSeconds: number): Decision;
 }
 
 /** Says why a request may not be taken now, and hears of each one taken. */
@@ -164,6 +166,8 @@ export interface Admission {
 export interface Plan {
   readonly admit: readonly Admission[];
   readonly preempt: readonly RequestState[];
+  /** Unpinned entries that leave even when nothing is short, with the sessions on them. */
+  readonly leave?: readonly EntryState[];
 }
 
 export interface ScoredPlan extends Plan {

@@ -1,0 +1,201 @@
+import type { PolicyOptions } from "../policy/policy.ts";
+import { mayStart } from "./admissible.ts";
+import { DEPTH, groupDensity, ownShare } from "./density.ts";
+import { leastNeed } from "./group.ts";
+import { secondsToEnd, type Guard } from "./guard.ts";
+import { compareItems, compareTies, type Group, type Item } from "./item.ts";
+import type { KvIndex } from "./store.ts";
+import { wantedByPinned } from "./wanted.ts";
+
+/** One decision in progress. */
+export interface Picking {
+  readonly index: KvIndex;
+  readonly nowSeconds: number;
+  readonly options: PolicyOptions;
+  guard: Guard | null;
+  readonly groups: readonly Group[];
+  readonly admit: Item[];
+  roomTokens: number;
+  slots: number;
+  /** Prefixes that `admit` pins, with the tokens paid for each. */
+  readonly opened: Map<Group, number>;
+  /** Earliest time at which a declined prefix may start, seconds; Infinity: none declined. */
+  declinedUntilSeconds: number;
+}
+
+/** Prepares the groups for one decision; those whose prefix is on its way out take no part. */
+export function startPicking(
+  index: KvIndex,
+  options: PolicyOptions,
+  nowSeconds: number,
+  roomTokens: number,
+  slots: number,
+): Picking {
+  index.decisions += 1;
+  const groups: Group[] = [];
+  for (const group of index.groups.values()) {
+    const { scratch } = group;
+    scratch.decision = index.decisions;
+    scratch.cursor = 0;
+    scratch.head = null;
+    scratch.members.length = 0;
+    scratch.exact = false;
+    const entry = group.prefix === null ? undefined : index.state.entries.get(group.prefix);
+    scratch.chargeTokens = entry === undefined || entry.users > 0 ? 0 : entry.tokens;
+    if (group.items.length > 0 && entry?.phase !== "evicting") groups.push(group);
+  }
+  return {
+    index,
+    nowSeconds,
+    options,
+    guard: null,
+    groups,
+    admit: [],
+    roomTokens,
+    slots,
+    opened: new Map(),
+    declinedUntilSeconds: Infinity,
+  };
+}
+
+/** A new pass over the same groups: more room, or another guard. */
+export function restart(picking: Picking, roomTokens: number, guard: Guard | null): void {
+  picking.roomTokens = roomTokens;
+  picking.guard = guard;
+  for (const { scratch } of picking.groups) {
+    scratch.cursor = 0;
+    scratch.head = null;
+  }
+}
+
+/** Admits the first request of the agent of largest density until nothing fits (algorithm 5.3). */
+export function pickByDensity(picking: Picking): void {
+  while (picking.slots > 0) {
+    let best: Group | null = null;
+    for (const group of picking.groups) {
+      if (!refreshHead(picking, group)) continue;
+      if (best !== null && !beats(group, best)) continue;
+      if (makeExact(picking, group)) best = best === null || beats(group, best) ? group : best;
+    }
+    if (best === null) return;
+    take(picking, best.scratch.head!);
+  }
+}
+
+/** By value as far as it is known: an upper bound until the density has been worked out. */
+function beats(group: Group, best: Group): boolean {
+  const delta = group.scratch.value - best.scratch.value;
+  return delta > 0 || (delta === 0 && compareTies(group.scratch.head!, best.scratch.head!) < 0);
+}
+
+/** Finds the group's first request that fits, unless the one found before still does. False: none. */
+function refreshHead(picking: Picking, group: Group): boolean {
+  const { scratch } = group;
+  const stale =
+    scratch.head === null ||
+    scratch.head.takenIn === scratch.decision ||
+    scratch.costTokens > picking.roomTokens ||
+    picking.guard !== null;
+  if (!stale) return scratch.value > -Infinity;
+  scratch.head = null;
+  if (scratch.chargeTokens + leastNeed(group) > picking.roomTokens) return false;
+  while (scratch.cursor < group.items.length) {
+    const item = group.items[scratch.cursor]!;
+    if (fits(picking, item)) {
+      scratch.head = item;
+      scratch.costTokens = item.needTokens + scratch.chargeTokens;
+      scratch.value = item.key;
+      scratch.exact = scratch.chargeTokens === 0;
+      return true;
+    }
+    scratch.cursor += 1;
+  }
+  return false;
+}
+
+export function fits(picking: Picking, item: Item, roomTokens = picking.roomTokens): boolean {
+  const { index, guard } = picking;
+  if (item.takenIn === index.decisions) return false;
+  const cost = item.needTokens + item.group.scratch.chargeTokens;
+  if (cost > roomTokens || !mayStart(index.state, item.request, picking.nowSeconds)) return false;
+  if (guard === null || item === guard.item || cost <= guard.extraTokens) return true;
+  return secondsToEnd(index, item) <= guard.shadowSeconds;
+}
+
+/** Works out the density of an unpinned group. False: it is declined for now. */
+function makeExact(picking: Picking, group: Group): boolean {
+  const { scratch } = group;
+  if (scratch.exact) return true;
+  const { index } = picking;
+  const { settings, state } = index;
+  const charge = scratch.chargeTokens;
+  let left = picking.roomTokens - charge;
+  const members = scratch.members;
+  members.length = 0;
+  for (let at = scratch.cursor; at < group.items.length && members.length < DEPTH; at++) {
+    const item = group.items[at]!;
+    if (item.needTokens > left || !fits(picking, item)) continue;
+    members.push(item);
+    left -= item.needTokens;
+  }
+  scratch.exact = true;
+  scratch.costTokens = picking.roomTokens - left;
+  if (settings.decline === "share" && index.running.length + picking.admit.length > 0) {
+    const { share, longest } = ownShare(members, charge);
+    if (share < settings.declineBelow) {
+      const oldest = members.reduce((time, { request }) => Math.min(time, request.readySeconds), Infinity);
+      const until = oldest + settings.declineHold * longest;
+      if (picking.nowSeconds < until) {
+        picking.declinedUntilSeconds = Math.min(picking.declinedUntilSeconds, until);
+        scratch.value = -Infinity;
+        return false;
+      }
+    }
+  }
+  const entry = state.entries.get(group.prefix!)!;
+  const budget = state.ledger.budgetTokens;
+  const recomputed = entry.phase === "absent" && !entry.onHost && budget !== null && Number.isFinite(budget);
+  scratch.value = groupDensity(members, {
+    prefixTokens: charge,
+    stallTokenSeconds: recomputed ? state.config.speeds.prefillSecondsPerToken * charge * budget : 0,
+    displaced:
+      settings.decline === "slots" ? { leftTokens: picking.roomTokens - charge, wantedTokens: wantedByPinned(index) } : null,
+  });
+  return scratch.value > -Infinity;
+}
+
+/** Books one admission; whatever it pins is free for the rest of its group. */
+export function take(picking: Picking, item: Item): void {
+  const { guard, index } = picking;
+  const { group } = item;
+  const { scratch } = group;
+  const cost = item.needTokens + scratch.chargeTokens;
+  if (guard !== null && item !== guard.item && secondsToEnd(index, item) > guard.shadowSeconds) guard.extraTokens -= cost;
+  picking.roomTokens -= cost;
+  picking.slots -= 1;
+  item.takenIn = index.decisions;
+  picking.admit.push(item);
+  if (scratch.chargeTokens > 0) {
+    scratch.cursor = 0;
+    picking.opened.set(group, scratch.chargeTokens);
+  }
+  scratch.chargeTokens = 0;
+  scratch.head = null;
+  if (index.settings.decline !== "off") for (const group of picking.groups) group.scratch.head = null;
+}
+
+/** Everything waiting, in key order, when all of it fits (algorithm 5.3); false: it does not. */
+export function pickAll(picking: Picking): boolean {
+  const { index } = picking;
+  if (index.state.waiting.size > picking.slots) return false;
+  let tokens = 0;
+  for (const group of picking.groups) {
+    tokens += group.waitingTokens + group.scratch.chargeTokens;
+    if (tokens > picking.roomTokens) return false;
+  }
+  const all: Item[] = [];
+  for (const group of picking.groups)
+    for (const item of group.items) if (mayStart(index.state, item.request, picking.nowSeconds)) all.push(item);
+  for (const item of all.toSorted(compareItems)) take(picking, item);
+  return true;
+}
