@@ -1,7 +1,7 @@
 import { copySeconds } from "../estimate/cost.ts";
 import { existingIndex } from "../kv-index/hooks.ts";
 import { buildIndex, type KvIndex } from "../kv-index/store.ts";
-import { INDEX_DEFAULTS } from "../kv-index/settings.ts";
+import { SETTINGS_DEFAULTS } from "../kv-index/settings.ts";
 import { soonOf } from "../kv-index/wanted.ts";
 import type { Evict } from "../policy/policy.ts";
 import type { EntryState, State } from "../state.ts";
@@ -16,7 +16,7 @@ const LATE_USES = 0.1;
 export const value: Evict = {
   id: "kv-value",
   values: (view) =>
-    indexValues(existingIndex(view.state) ?? buildIndex(view.state, INDEX_DEFAULTS, view.reserve), view.nowSeconds),
+    indexValues(existingIndex(view.state) ?? buildIndex(view.state, SETTINGS_DEFAULTS, view.reserve), view.nowSeconds),
 };
 
 /** The same from an index that is at hand. */

@@ -21,7 +21,7 @@ export function measureCall({ state, estimator, settings, reserve }: Measures, i
   const { request } = item;
   const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
   const q = request.spec.ownPromptTokens;
-  const known = settings.truth?.outputTokens(request) ?? null;
+  const known = settings.truth?.outputTokens(request.spec) ?? null;
   item.limitTokens = outputLimitTokens(request);
   item.outputTokens = Math.min(item.limitTokens, known ?? estimator.expectedOutputTokens(unstarted(request)));
   const o = known === null ? estimator.expectedOutputTokens(request) : item.outputTokens;
@@ -63,7 +63,7 @@ export function measureKeys({ state, estimator, settings }: Measures, items: Ite
 }
 
 function remainingArea(estimator: Estimator, settings: IndexSettings, task: TaskState): number {
-  return settings.truth?.remainingAreaTokenSeconds(task) ?? estimator.remainingAreaTokenSeconds(task);
+  return settings.truth?.remainingAreaTokenSeconds(task.id) ?? estimator.remainingAreaTokenSeconds(task);
 }
 
 /** One call at a time and no graph: Delta_call is what is left of its stage. */

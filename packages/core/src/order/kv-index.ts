@@ -1,6 +1,6 @@
 import { decideByIndex } from "../kv-index/decide.ts";
 import { compareItems } from "../kv-index/item.ts";
-import { INDEX_DEFAULTS, type IndexSettings } from "../kv-index/settings.ts";
+import { SETTINGS_DEFAULTS, type IndexSettings } from "../kv-index/settings.ts";
 import { buildIndex } from "../kv-index/store.ts";
 import type { KeyOrder } from "../policy/policy.ts";
 
@@ -9,7 +9,8 @@ import type { KeyOrder } from "../policy/policy.ts";
  * `sort` recomputes every key and serves callers that only want an order.
  */
 export function kvIndex(changes: Partial<IndexSettings> = {}): KeyOrder {
-  const settings: IndexSettings = { ...INDEX_DEFAULTS, ...changes };
+  const { kappa, difficulty, decline, declineBelow, declineHold, maxWaitSeconds, truth } = { ...SETTINGS_DEFAULTS, ...changes };
+  const settings: IndexSettings = { kappa, difficulty, decline, declineBelow, declineHold, maxWaitSeconds, truth };
   return {
     kind: "keys",
     id: "kv-index",
