@@ -1,11 +1,13 @@
 import { cover, evictActions, physicalOf } from "./evict/cover.ts";
-import type { Decision, LoadAction, PreemptMode, Why } from "./events.ts";
+import type { Decision, EntryId, LoadAction, PreemptMode, Why } from "./events.ts";
 import { explainPlan } from "./explain-plan.ts";
-import { pack } from "./pack.ts";
+import { pack, type Packed } from "./pack.ts";
 import type { Admission, Plan, Policy, SearchResult } from "./policy/policy.ts";
+import { prefetchLoads } from "./prefetch.ts";
 import { full } from "./reserve/full.ts";
+import { redoMode } from "./score/redo.ts";
 import type { RequestState, State } from "./state.ts";
-import { costTokens, createView, type View } from "./view.ts";
+import { costTokens, createView, estimatorOptions, type View } from "./view.ts";
 
 /** Seconds after a preempting instant at which the next decision may be asked for. */
 const NEXT_INSTANT_SECONDS = 0.001;
@@ -16,35 +18,47 @@ const TICK_SECONDS = 1;
  * The caller commits the result with a `committed` event before carrying it out.
  */
 export function decide(state: State, policy: Policy, nowSeconds: number): Decision {
-  if (policy.order.kind === "keys" && policy.order.decide !== undefined) return policy.order.decide(state, policy, nowSeconds);
-  const view = createView(state, nowSeconds, state.config.failsOnOverflow ? full : policy.reserve);
   if (state.preemptedAtSeconds !== null && nowSeconds <= state.preemptedAtSeconds)
     return emptyDecision(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);
+  const other = policy.delegate?.(viewFor(state, policy, nowSeconds)) ?? null;
+  if (other !== null) return { ...decideAs(state, other, nowSeconds), policy: policy.id };
+  return decideAs(state, policy, nowSeconds);
+}
+
+function decideAs(state: State, policy: Policy, nowSeconds: number): Decision {
+  if (policy.order.kind === "keys" && policy.order.decide !== undefined) return policy.order.decide(state, policy, nowSeconds);
+  const view = viewFor(state, policy, nowSeconds);
   if (!policy.options.governs) return admitEverything(view, policy);
-  const { plan, search, guardedBy } = choose(view, policy);
-  return realise(view, policy, plan, search, guardedBy);
+  return realise(view, policy, choose(view, policy));
+}
+
+export function viewFor(state: State, policy: Policy, nowSeconds: number): View {
+  const reserve = state.config.failsOnOverflow ? full : policy.reserve;
+  return createView(state, nowSeconds, reserve, estimatorOptions(policy.options));
 }
 
 interface Choice {
   readonly plan: Plan;
   readonly search: SearchResult | null;
-  readonly guardedBy: RequestState | null;
+  readonly packed: Packed | null;
 }
 
 function choose(view: View, policy: Policy): Choice {
   const { order, options } = policy;
-  const none = { search: null, guardedBy: null };
+  const none = { search: null, packed: null };
   if (view.waiting.length === 0) return { plan: { admit: [], preempt: [] }, ...none };
-  if (options.allFits && everythingFits(view))
+  const gated = order.kind === "keys" && order.gate !== undefined;
+  if (options.allFits && !gated && everythingFits(view))
     return { plan: planOf(view, policy, order.sort(view, view.waiting, new Set())), ...none };
   if (order.kind === "keys") {
     const packed = pack(view, order, options);
-    return { plan: planOf(view, policy, packed.taken), search: null, guardedBy: packed.guardedBy };
+    const plan = planOf(view, policy, packed.taken);
+    return { plan: policy.preempt.improve?.(view, policy, plan) ?? plan, search: null, packed };
   }
   const search = order.search(view, policy);
-  const idle = view.running.length === 0 && search.best.admit.length === 0;
-  const plan = idle ? (search.bestAdmitting ?? fill(view, policy)) : search.best;
-  return { plan, search, guardedBy: null };
+  const stalls = options.neverStalls && view.running.length === 0 && search.best.admit.length === 0;
+  const plan = stalls ? (search.bestAdmitting ?? fill(view, policy)) : search.best;
+  return { plan, search, packed: null };
 }
 
 /** An engine never stays idle while a waiting request fits, whatever the score says (algorithm 1.4). */
@@ -65,7 +79,7 @@ function planOf(view: View, policy: Policy, taken: readonly RequestState[]): Pla
 function everythingFits(view: View): boolean {
   if (view.waiting.length > view.slots) return false;
   let room = view.roomTokens;
-  const taken = new Set<NonNullable<RequestState["prefix"]>>();
+  const taken = new Set<EntryId>();
   for (const request of view.waiting) {
     room -= costTokens(view, request, taken);
     if (room < 0) return false;
@@ -74,13 +88,19 @@ function everythingFits(view: View): boolean {
   return true;
 }
 
-function realise(view: View, policy: Policy, plan: Plan, search: SearchResult | null, guardedBy: RequestState | null): Decision {
-  const { state, nowSeconds } = view;
+function realise(view: View, policy: Policy, { plan: chosen, search, packed }: Choice): Decision {
+  const { nowSeconds } = view;
+  const expired = policy.evict.expired?.(view) ?? [];
+  const plan = expired.length === 0 ? chosen : { ...chosen, leave: [...(chosen.leave ?? []), ...expired] };
   const physical = physicalOf(view, policy.evict.values(view));
   const moved = cover(view, plan, physical);
   const evicted = new Set(moved.evict);
-  const mode = preemptMode(state);
-  const load = moved.incoming.map((entry): LoadAction => ({ entry: entry.id, from: entry.onHost ? "host" : "compute" }));
+  const mode = preemptMode(view, policy);
+  const wanted = prefetchLoads(view, policy, plan, moved);
+  const load = [...moved.incoming, ...wanted].map((entry): LoadAction => ({
+    entry: entry.id,
+    from: entry.onHost ? "host" : "compute",
+  }));
   return {
     policy: policy.id,
     atSeconds: nowSeconds,
@@ -93,13 +113,15 @@ function realise(view: View, policy: Policy, plan: Plan, search: SearchResult | 
       creditSeconds: gainSeconds,
     })),
     keep: physical.order.filter((entry) => !evicted.has(entry)).map((entry) => entry.id),
-    why: explainPlan(view, plan, search, guardedBy),
+    why: explainPlan(view, plan, search, packed),
     wakeAtSeconds: wakeAt(view, policy, plan),
+    ...(search?.truncated === true ? { searchTruncated: true as const } : {}),
+    ...(search?.spread === undefined ? {} : { termSpread: search.spread }),
   };
 }
 
-function preemptMode(state: State): PreemptMode {
-  switch (state.config.redo) {
+function preemptMode(view: View, policy: Policy): PreemptMode {
+  switch (redoMode(view.state.config, policy.options)) {
     case "swap":
       return "swap";
     case "redecode":
@@ -110,15 +132,17 @@ function preemptMode(state: State): PreemptMode {
   }
 }
 
-/** At once after a capped decision, 1 ms after a preempting one, else a tick for orders whose keys move with time. */
+/** At once after a capped decision, 1 ms after a preempting one, else a tick for orders whose keys move with time, or an expiry. */
 function wakeAt(view: View, policy: Policy, plan: Plan): number | null {
   const left = view.waiting.length + view.held.length - plan.admit.length;
+  const expiry = policy.evict.expiresAtSeconds?.(view) ?? null;
   if (plan.preempt.length > 0) return view.nowSeconds + NEXT_INSTANT_SECONDS;
-  if (left === 0) return null;
+  if (left === 0) return expiry;
   if (policy.order.kind === "search" && plan.admit.length >= policy.options.maxPerDecision) return view.nowSeconds;
   if (view.held.some(({ reason }) => reason === "cooldown")) return view.nowSeconds + NEXT_INSTANT_SECONDS;
   const moves = policy.order.kind === "search" || policy.order.timeVarying || policy.options.fit === "guarded";
-  return moves ? view.nowSeconds + TICK_SECONDS : null;
+  if (!moves) return expiry;
+  return Math.min(view.nowSeconds + TICK_SECONDS, expiry ?? Infinity);
 }
 
 function admitEverything(view: View, policy: Policy): Decision {

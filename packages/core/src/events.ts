@@ -132,6 +132,10 @@ export interface Decision {
   readonly keep: readonly EntryId[];
   readonly why: readonly Why[];
   readonly wakeAtSeconds: number | null;
+  /** Present when the search reached its work cap and took the best so far. */
+  readonly searchTruncated?: true;
+  /** Normalised scores only: spread of each kind of term over this decision's candidates, seconds. */
+  readonly termSpread?: { readonly admit: number; readonly cost: number; readonly reuse: number };
 }
 
 export type PreemptMode = "cancel" | "redecode" | "swap";

@@ -1,13 +1,14 @@
 import type { EntryId, WaitReason, Why } from "./events.ts";
+import type { Packed } from "./pack.ts";
 import type { Plan, SearchResult } from "./policy/policy.ts";
 import type { RequestState } from "./state.ts";
 import { costTokens, roomAfter, type View } from "./view.ts";
 
 /** Waiting requests named in `why`, oldest first; the rest of a longer queue is left out. */
-export const WHY_LIMIT = 512;
+export const WHY_LIMIT = 128;
 
 /** The reasons of one decision: chosen, no-op and runner-up by term, then each request moved, then each one left waiting. */
-export function explainPlan(view: View, plan: Plan, search: SearchResult | null, guardedBy: RequestState | null): Why[] {
+export function explainPlan(view: View, plan: Plan, search: SearchResult | null, packed: Packed | null): Why[] {
   const why: Why[] = [];
   if (search !== null) {
     why.push({ candidate: "chosen", terms: search.best.terms, totalSeconds: search.best.totalSeconds });
@@ -58,7 +59,7 @@ export function explainPlan(view: View, plan: Plan, search: SearchResult | null,
     why.push({
       request: request.spec.id,
       action: "waiting",
-      reason: reasonFor(cost, room, slots, guardedBy, request),
+      reason: packed?.refused.get(request) ?? reasonFor(cost, room, slots, packed?.guardedBy ?? null, request),
       costTokens: cost,
       roomTokens: room,
     });

@@ -1,5 +1,5 @@
 import { toBlocks } from "./config.ts";
-import type { EntryId } from "./events.ts";
+import type { EntryId, WaitReason } from "./events.ts";
 import { serviceSeconds } from "./estimate/estimator.ts";
 import type { KeyOrder, PolicyOptions, SearchOrder } from "./policy/policy.ts";
 import { generatedTokens, type RequestState } from "./state.ts";
@@ -9,6 +9,8 @@ export interface Packed {
   readonly taken: readonly RequestState[];
   /** The request whose reservation bounds the skipping, if any. */
   readonly guardedBy: RequestState | null;
+  /** Requests that the order's gate turned away. */
+  readonly refused: ReadonlyMap<RequestState, WaitReason>;
 }
 
 /**
@@ -23,12 +25,19 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
   let room = view.roomTokens;
   let slots = view.slots;
   let extra = guard?.extraTokens ?? Infinity;
+  const gate = order.kind === "keys" ? (order.gate?.(view) ?? null) : null;
+  const refused = new Map<RequestState, WaitReason>();
 
   const pass = (sequence: readonly RequestState[]): void => {
     for (const request of sequence) {
       if (slots <= 0) return;
-      const floor = toBlocks(view.state.config, request.spec.ownPromptTokens);
-      const cost = floor > room ? Infinity : costTokens(view, request, incoming);
+      const no = gate?.refuse(request) ?? null;
+      if (no !== null) {
+        refused.set(request, no);
+        continue;
+      }
+      const cost =
+        toBlocks(view.state.config, request.spec.ownPromptTokens) > room ? Infinity : costTokens(view, request, incoming);
       if (cost > room) {
         if (options.fit === "stop") return;
         continue;
@@ -38,6 +47,8 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
         extra -= cost;
       }
       taken.add(request);
+      gate?.take(request);
+      refused.delete(request);
       room -= cost;
       slots -= 1;
       if (request.prefix !== null) incoming.add(request.prefix);
@@ -50,7 +61,7 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
     pass(order.sort(view, queue, incoming));
     if (!resort) break;
   }
-  return { taken: [...taken], guardedBy: guard?.request ?? null };
+  return { taken: [...taken], guardedBy: guard?.request ?? null, refused };
 }
 
 function endSeconds(view: View, request: RequestState): number {

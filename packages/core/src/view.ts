@@ -1,9 +1,9 @@
 import { toBlocks } from "./config.ts";
-import { meanEstimator, type Estimator } from "./estimate/estimator.ts";
+import { createEstimator, ESTIMATOR_DEFAULTS, type Estimator, type EstimatorOptions } from "./estimate/estimator.ts";
 import type { EntryId, WaitReason } from "./events.ts";
 import { taskPath, type TaskPath } from "./graph/path.ts";
 import { freeSlots } from "./ledger.ts";
-import type { Reserve } from "./policy/policy.ts";
+import type { PolicyOptions, Reserve } from "./policy/policy.ts";
 import { promptHeldTokens, type EntryState, type RequestState, type State } from "./state.ts";
 
 /** What one decision reads: the frozen state plus everything derived from it, computed at most once. */
@@ -29,9 +29,15 @@ export interface View {
   path(task: string): TaskPath | null;
 }
 
-export function createView(state: State, nowSeconds: number, reserve: Reserve): View {
-  const estimator = meanEstimator(state);
-  const needs = new Map<string, number>();
+/** How this policy wants lengths believed. */
+export function estimatorOptions(options: PolicyOptions): EstimatorOptions {
+  const { difficulty, samples, roundGain, expectation } = options;
+  return { ...ESTIMATOR_DEFAULTS, estimate: difficulty, samples, roundGain, inside: expectation === "inside" };
+}
+
+export function createView(state: State, nowSeconds: number, reserve: Reserve, believed?: EstimatorOptions): View {
+  const estimator = rememberLengths(createEstimator(state, believed));
+  const needs = new Map<RequestState, number>();
   const paths = new Map<string, TaskPath | null>();
   let room: number | null = null;
   const waiting: RequestState[] = [];
@@ -57,8 +63,8 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve): 
     },
     slots: freeSlots(state),
     needTokens(request) {
-      let need = needs.get(request.spec.id);
-      if (need === undefined) needs.set(request.spec.id, (need = reserve.need(view, request)));
+      let need = needs.get(request);
+      if (need === undefined) needs.set(request, (need = reserve.need(view, request)));
       return need;
     },
     prefixOf,
@@ -80,6 +86,24 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve): 
     },
   };
   return view;
+}
+
+/** Expected lengths are asked for again and again within one decision: each request's are worked out once. */
+function rememberLengths(estimator: Estimator): Estimator {
+  const expected = new Map<RequestState, number>();
+  const remaining = new Map<RequestState, number>();
+  const once =
+    (known: Map<RequestState, number>, ask: (request: RequestState) => number) =>
+    (request: RequestState): number => {
+      let tokens = known.get(request);
+      if (tokens === undefined) known.set(request, (tokens = ask(request)));
+      return tokens;
+    };
+  return {
+    ...estimator,
+    expectedOutputTokens: once(expected, estimator.expectedOutputTokens),
+    remainingTokens: once(remaining, estimator.remainingTokens),
+  };
 }
 
 function holdReason(request: RequestState, prefix: EntryState | null, nowSeconds: number): WaitReason | null {

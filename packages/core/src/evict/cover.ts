@@ -1,15 +1,15 @@
 import type { EntryId, EvictAction } from "../events.ts";
 import { freeTokens } from "../ledger.ts";
 import type { Plan } from "../policy/policy.ts";
-import type { EntryState, RequestState } from "../state.ts";
+import type { EntryState } from "../state.ts";
 import { promptCells, type View } from "../view.ts";
 
 /** Resident entries, first to go first. Dead sessions lead; sessions always precede the prefix they sit on. */
 export function evictionOrder(view: View, value: (entry: EntryState) => number): readonly EntryState[] {
   const resident = [...view.state.entries.values()].filter((entry) => entry.phase === "resident");
   const valued = resident
-    .map((entry) => ({ entry, value: entry.dead ? -1 : value(entry) }))
-    .toSorted((a, b) => a.value - b.value || a.entry.lastUseSeq - b.entry.lastUseSeq || (a.entry.id < b.entry.id ? -1 : 1));
+    .map((entry) => ({ entry, value: entry.dead ? -Infinity : value(entry) }))
+    .sort((a, b) => a.value - b.value || a.entry.lastUseSeq - b.entry.lastUseSeq || (a.entry.id < b.entry.id ? -1 : 1));
   const onPrefix = new Map<EntryId, EntryState[]>();
   for (const { entry } of valued) {
     if (entry.base === null) continue;
@@ -17,6 +17,7 @@ export function evictionOrder(view: View, value: (entry: EntryState) => number):
     if (list === undefined) onPrefix.set(entry.base, [entry]);
     else list.push(entry);
   }
+  if (onPrefix.size === 0) return valued.map(({ entry }) => entry);
   const out = new Set<EntryState>();
   for (const { entry } of valued) {
     for (const session of onPrefix.get(entry.id) ?? []) out.add(session);
@@ -33,7 +34,7 @@ export interface Physical {
 }
 
 export function physicalOf(view: View, value: (entry: EntryState) => number): Physical {
-  return { order: evictionOrder(view, value), outstandingTokens: outstandingTokens(view, [], () => 0) };
+  return { order: evictionOrder(view, value), outstandingTokens: outstandingTokens(view) };
 }
 
 export interface Cover {
@@ -42,6 +43,8 @@ export interface Cover {
   readonly incoming: readonly EntryState[];
   /** Tokens still short after every eviction allowed; 0 for a plan that fits. */
   readonly shortTokens: number;
+  /** Tokens still short after the evictions; below 0: free once everything has its prompt. */
+  readonly balanceTokens: number;
 }
 
 /** Evicts, lowest value first, what must leave so that the prompts of the plan fit physically; growth may be lent (algorithm 1.2). */
@@ -52,10 +55,12 @@ export function cover(view: View, plan: Plan, physical: Physical): Cover {
   const leavingUsers = (entry: EntryState): number => users.get(entry.id) ?? 0;
   const used = new Set<EntryState>();
   const incoming: EntryState[] = [];
-  const outstanding =
-    plan.preempt.length === 0 ? physical.outstandingTokens : outstandingTokens(view, plan.preempt, leavingUsers);
-  let short = -(freeTokens(view.state) + view.state.ledger.pendingFree) + outstanding;
-  for (const request of plan.preempt) short -= request.cells;
+  let short = physical.outstandingTokens - freeTokens(view.state) - view.state.ledger.pendingFree;
+  for (const request of plan.preempt) short -= Math.max(request.cells, promptCells(view, request));
+  for (const id of users.keys()) {
+    const entry = view.state.entries.get(id);
+    if (entry?.phase === "loading" && entry.loadFor === "requests" && entry.users === leavingUsers(entry)) short -= entry.tokens;
+  }
   for (const { request } of plan.admit) {
     short += promptCells(view, request);
     const session = view.sessionOf(request);
@@ -76,23 +81,28 @@ export function cover(view: View, plan: Plan, physical: Physical): Cover {
   }
   const evict: EntryState[] = [];
   const gone = new Map<EntryId, number>();
+  const told = plan.leave === undefined || plan.leave.length === 0 ? null : new Set(plan.leave.map((entry) => entry.id));
+  const mustLeave = (entry: EntryState): boolean =>
+    entry.dead || (told !== null && (told.has(entry.id) || (entry.base !== null && told.has(entry.base))));
   for (const entry of physical.order) {
-    if (short <= 0 && !entry.dead) continue;
+    if (short <= 0 && !mustLeave(entry)) {
+      if (told === null) break;
+      continue;
+    }
     if (used.has(entry) || entry.users > leavingUsers(entry) || entry.sessions > (gone.get(entry.id) ?? 0)) continue;
     evict.push(entry);
     short -= entry.cells;
     if (entry.base !== null) gone.set(entry.base, (gone.get(entry.base) ?? 0) + 1);
   }
-  return { evict, incoming, shortTokens: Math.max(0, short) };
+  return { evict, incoming, shortTokens: Math.max(0, short), balanceTokens: short };
 }
 
 /** Cells still to be filled by what already runs or loads: prompts and prefixes. */
-function outstandingTokens(view: View, leaving: readonly RequestState[], leavingUsers: (entry: EntryState) => number): number {
-  const out = new Set(leaving);
+function outstandingTokens(view: View): number {
   let tokens = 0;
-  for (const request of view.running) if (!out.has(request)) tokens += Math.max(0, promptCells(view, request) - request.cells);
+  for (const request of view.running) tokens += Math.max(0, promptCells(view, request) - request.cells);
   for (const entry of view.state.entries.values())
-    if (entry.phase === "loading" && (entry.loadFor === "prefetch" || entry.users > leavingUsers(entry))) tokens += entry.tokens;
+    if (entry.phase === "loading" && (entry.loadFor === "prefetch" || entry.users > 0)) tokens += entry.tokens;
   return tokens;
 }
 

@@ -1,4 +1,5 @@
 import type { Decision, EntryId, Terms, WaitReason } from "../events.ts";
+import type { TermScales } from "../score/score.ts";
 import type { EntryState, RequestState, State } from "../state.ts";
 import type { View } from "../view.ts";
 
@@ -184,4 +185,6 @@ export interface SearchResult {
   /** Best among the candidates that admit something; what an idle engine runs instead of a no-op. */
   readonly bestAdmitting: ScoredPlan | null;
   readonly truncated: boolean;
+  /** Spread of each kind of term over the candidates, seconds; only when the score is normalised. */
+  readonly spread?: TermScales;
 }

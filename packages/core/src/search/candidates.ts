@@ -1,114 +1,97 @@
-import { cover, physicalOf } from "../evict/cover.ts";
-import { nearTermReuse } from "../estimate/reuse.ts";
-import type { Plan, Policy, ScoredPlan, SearchResult } from "../policy/policy.ts";
-import { scorePlan } from "../score/score.ts";
+import type { Policy, SearchResult } from "../policy/policy.ts";
+import { scaledScore, type TermScales } from "../score/score.ts";
 import type { View } from "../view.ts";
-import { greedyPack } from "./greedy-pack.ts";
-import { buildPool, type Pool } from "./pool.ts";
+import { createEvaluator } from "./evaluate.ts";
+import { createPacker } from "./greedy-pack.ts";
+import { localSearch, type Weigh } from "./local-search.ts";
+import { buildPool } from "./pool.ts";
+import { createRanking, toScored } from "./ranking.ts";
+import { scalesOf, spreadOf } from "./scales.ts";
+import { createSetKeys, type SetKey } from "./set-key.ts";
+import { victimsOf } from "./victims.ts";
+
+/** A bound is cheap beside an evaluation; so many of them count as one towards the work cap. */
+const BOUNDS_PER_EVALUATION = 16;
 
 /**
  * Candidate prefix sets: all subsets while the pool is small, else single and paired additions and repairs from what is
- * resident now. Every evaluated set's plan is a candidate; doing nothing always is (algorithm 3.3).
+ * resident now. Every set's plan is a candidate; doing nothing always is (algorithm 3.3). Sets whose optimistic bound cannot
+ * reach the best two are not packed, which changes no result.
  */
 export function searchSets(view: View, policy: Policy): SearchResult {
+  const { options } = policy;
   const pool = buildPool(view, policy);
-  const physical = physicalOf(view, policy.evict.values(view));
-  const reuse = nearTermReuse(view);
-  const score = (plan: Plan): ScoredPlan => scorePlan(view, policy, plan, cover(view, plan, physical), reuse);
-  const noop = score({ admit: [], preempt: [] });
-  const seen = new Map<string, ScoredPlan | null>();
-  const found: ScoredPlan[] = [noop];
-  let truncated = false;
+  const evaluator = createEvaluator(view, policy, pool);
+  const victims = victimsOf(view, policy, pool.groups);
+  const packer = createPacker(view, options, pool, victims);
+  const scales: TermScales = scalesOf(view.state, options);
+  const spread = options.normalise ? spreadOf() : null;
+  const bounded = !options.normalise && options.ageTerms === "admit" && evaluator.mostReuseSeconds < Infinity;
 
-  const evaluate = (kept: ReadonlySet<number>): ScoredPlan | null => {
-    const key = [...kept].toSorted((a, b) => a - b).join(",");
+  const idleTerms = { admit: 0, move: 0, redo: 0, revoke: 0, reuse: evaluator.idleReuseSeconds };
+  const noop = {
+    terms: idleTerms,
+    totalSeconds: scaledScore(idleTerms, scales),
+    preempts: 0,
+    loads: 0,
+    plan: { admit: [], preempt: [] },
+  };
+  spread?.add(idleTerms);
+  const ranking = createRanking(noop, view.running.length === 0);
+  const keyOf = createSetKeys(pool.groups.length);
+  const seen = new Map<SetKey, number>();
+  let work = 0;
+  const mostWork = options.maxEvaluations * BOUNDS_PER_EVALUATION;
+
+  const weigh: Weigh = (set, beat) => {
+    const key = keyOf(set);
     const known = seen.get(key);
     if (known !== undefined) return known;
-    if (seen.size >= policy.options.maxEvaluations) {
-      truncated = true;
-      return null;
+    if (!packer.open(set)) return -Infinity;
+    work += 1;
+    const fixed = evaluator.mostReuseSeconds - packer.redoSeconds - packer.revokeSeconds;
+    if (bounded && !(beat === -Infinity)) {
+      const reach = fixed + packer.bound(set, -Infinity);
+      if (reach < beat && !ranking.matters(reach)) return -Infinity;
     }
-    const plan = greedyPack(view, policy, pool, kept);
-    const scored = plan === null || (plan.admit.length === 0 && plan.preempt.length === 0) ? null : score(plan);
-    seen.set(key, scored);
-    if (scored !== null) found.push(scored);
-    return scored;
+    work += BOUNDS_PER_EVALUATION;
+    packer.fill(set);
+    if (packer.count === 0 && packer.preempted === 0) {
+      seen.set(key, -Infinity);
+      return -Infinity;
+    }
+    const terms = evaluator.terms(packer, set);
+    const totalSeconds = scaledScore(terms, scales);
+    spread?.add(terms);
+    seen.set(key, totalSeconds);
+    if (ranking.matters(totalSeconds)) {
+      const plan = evaluator.plan(packer, set);
+      ranking.add({ terms, totalSeconds, preempts: packer.preempted, loads: evaluator.loads(packer), plan });
+    }
+    return totalSeconds;
   };
+  const exhausted = (): boolean => work >= mostWork;
 
   const choices = pool.groups.filter((group) => group.prefix !== null).map((group) => group.index);
-  if (choices.length <= policy.options.enumerateUpTo) {
-    for (let bits = 0; bits < 2 ** choices.length; bits++) evaluate(new Set(choices.filter((_, i) => (bits >> i) & 1)));
-  } else localSearch(pool, choices, evaluate);
+  if (options.sets === "one") weigh(new Uint8Array(pool.groups.length).fill(1), -Infinity);
+  else if (choices.length <= options.enumerateUpTo) enumerate(pool.groups.length, choices, weigh, exhausted);
+  else localSearch(pool, choices, weigh, exhausted);
 
-  found.sort(compareCandidates);
-  const best = found[0]!;
+  const { best, second, admitting } = ranking;
   return {
-    best,
-    noop,
-    runnerUp: found[1] ?? null,
-    bestAdmitting: found.find((candidate) => candidate.admit.length > 0) ?? null,
-    truncated,
+    best: toScored(best),
+    noop: toScored(noop),
+    runnerUp: second === null ? null : toScored(second),
+    bestAdmitting: admitting === null ? null : toScored(admitting),
+    truncated: exhausted(),
+    ...(spread === null ? {} : { spread: spread.result() }),
   };
 }
 
-/** Start from what is resident; best single addition, else best pair, while it improves; then deletions and replacements. */
-function localSearch(pool: Pool, choices: readonly number[], evaluate: (kept: ReadonlySet<number>) => ScoredPlan | null): void {
-  const resident = choices.filter((index) => {
-    const { prefix, running } = pool.groups[index]!;
-    return running.length > 0 || prefix!.phase === "resident" || prefix!.phase === "loading";
-  });
-  let current: ReadonlySet<number> = new Set(resident);
-  let value = evaluate(current)?.totalSeconds ?? -Infinity;
-  const climb = (moves: readonly ReadonlySet<number>[]): boolean => {
-    let best: ReadonlySet<number> | null = null;
-    for (const move of moves) {
-      const total = evaluate(move)?.totalSeconds ?? -Infinity;
-      if (total > value + 1e-9) {
-        value = total;
-        best = move;
-      }
-    }
-    if (best !== null) current = best;
-    return best !== null;
-  };
-  const outside = (): number[] => choices.filter((index) => !current.has(index) && pool.groups[index]!.heads.length > 0);
-  const withAll = (...added: readonly number[]): ReadonlySet<number> => new Set([...current, ...added]);
-  const without = (gone: number, ...added: readonly number[]): ReadonlySet<number> =>
-    new Set([...[...current].filter((index) => index !== gone), ...added]);
-
-  for (;;) {
-    const single = outside().map((index) => withAll(index));
-    if (climb(single)) continue;
-    const out = outside();
-    if (!climb(out.flatMap((a, i) => out.slice(i + 1).map((b) => withAll(a, b))))) break;
+function enumerate(size: number, choices: readonly number[], weigh: Weigh, exhausted: () => boolean): void {
+  const set = new Uint8Array(size);
+  for (let bits = 0; bits < 2 ** choices.length && !exhausted(); bits++) {
+    for (let i = 0; i < choices.length; i++) set[choices[i]!] = (bits >> i) & 1;
+    weigh(set, Infinity);
   }
-  for (;;) {
-    const inside = [...current];
-    const moves = inside.flatMap((gone) => [without(gone), ...outside().map((added) => without(gone, added))]);
-    if (!climb(moves)) break;
-  }
-}
-
-/** Higher score; ties: fewer preempts, fewer loads (by move cost), more admissions, lexicographic ids. */
-function compareCandidates(a: ScoredPlan, b: ScoredPlan): number {
-  return (
-    nanoseconds(b.totalSeconds) - nanoseconds(a.totalSeconds) ||
-    a.preempt.length - b.preempt.length ||
-    a.loads - b.loads ||
-    b.admit.length - a.admit.length ||
-    compareText(planKey(a), planKey(b))
-  );
-}
-
-/** Scores that differ by less than a nanosecond are ties: sums in another order may differ in the last bit. */
-function nanoseconds(seconds: number): number {
-  return Math.round(seconds * 1e9);
-}
-
-function planKey(plan: Plan): string {
-  return plan.admit.map((admission) => admission.request.spec.id).join("\n");
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,87 +1,188 @@
-import type { Admission, Plan, Policy } from "../policy/policy.ts";
-import type { RequestState } from "../state.ts";
-import { roomAfter, type View } from "../view.ts";
-import { compareHeads, type Head, type Pool } from "./pool.ts";
+import type { PolicyOptions } from "../policy/policy.ts";
+import type { View } from "../view.ts";
+import { compareAge } from "./heads.ts";
+import type { Pool } from "./pool.ts";
+import type { Victims } from "./victims.ts";
 
 /**
- * GREEDYPACK: the plan that keeps exactly the prefixes of `kept` (by group index) running and fills the room by marginal
- * gain. null: this set is infeasible (a victim is not eligible, too many victims, or what must be held back does not fit).
+ * GREEDYPACK (algorithm 3.3): keeps exactly the prefixes of a set running and fills the room by marginal gain. One packer per
+ * decision; its result fields are overwritten by the next set, and its inner loops allocate nothing.
  */
-export function greedyPack(view: View, policy: Policy, pool: Pool, kept: ReadonlySet<number>): Plan | null {
-  const { options } = policy;
-  const stays = (index: number): boolean => pool.groups[index]!.prefix === null || kept.has(index);
-  const preempt: RequestState[] = [];
-  for (const group of pool.groups) if (!stays(group.index)) preempt.push(...group.running);
-  if (preempt.length > options.maxPerDecision) return null;
-  if (preempt.length > 0 && !policy.preempt.voluntary) return null;
-  for (const victim of preempt) if (!policy.preempt.eligible(view, victim, options)) return null;
+export interface Packer {
+  /** False: infeasible, for a victim is not eligible, too many would leave, or what must be held back does not fit. */
+  open(set: Uint8Array): boolean;
+  /** Bound on J_admit of the opened set, seconds; stops early once it is known to reach `enough`. */
+  bound(set: Uint8Array, enough: number): number;
+  /** Fills the opened set. */
+  fill(set: Uint8Array): void;
+  /** After `open`. */
+  readonly leaving: Uint8Array;
+  preempted: number;
+  redoSeconds: number;
+  revokeSeconds: number;
+  /** After `fill`: ranks of the heads taken, in order, and what each adds to J_admit. */
+  readonly taken: Int32Array;
+  readonly values: Float64Array;
+  count: number;
+}
 
-  const leaving = new Set(preempt);
-  const staying = preempt.length === 0 ? view.running : view.running.filter((request) => !leaving.has(request));
-  let room = preempt.length === 0 ? view.roomTokens : roomAfter(view, staying);
-  let slots = view.slots + preempt.length;
+export function createPacker(view: View, options: PolicyOptions, pool: Pool, victims: Victims): Packer {
+  const { groups, ranked, kin, columns } = pool;
+  const { group, need, worth, value, upper } = columns;
+  const size = ranked.length;
+  const most = Math.min(options.maxPerDecision, size);
+  const searching = options.sets === "search";
+  const tokens = Float64Array.from(groups, ({ prefix }) => prefix?.tokens ?? 0);
+  const minNeed = Float64Array.from(groups, (one) => one.minNeed);
+  const bare = Uint8Array.from(groups, ({ prefix }) => (prefix === null ? 1 : 0));
+  const hungry = Uint8Array.from(groups, (one) =>
+    one.prefix !== null && one.running.length === 0 && one.heads.length > 0 ? 1 : 0,
+  );
+  /** Room a group has beyond the common room: what was held back for its first request, or minus its prefix in one-set mode. */
+  const extra = new Float64Array(groups.length);
+  const holding = new Uint8Array(groups.length);
+  const done = new Int32Array(size).fill(-1);
+  const kinTaken = kin.map(({ members }) => new Uint8Array(members.length));
+  const touched: number[] = [];
+  let run = 0;
+  let room = 0;
+  let slots = 0;
+  let holds = 0;
+  let byAge: Int32Array | null = null;
+  let byUpper: Int32Array | null = null;
+  let byDensity: Int32Array | null = null;
+  const density = (rank: number): number => upper[rank]! / Math.max(need[rank]!, 1e-9);
+  const order = (compare: (a: number, b: number) => number): Int32Array =>
+    Int32Array.from({ length: size }, (_, i) => i).sort(compare);
 
-  const holdbacks = new Map<number, number>();
-  for (const index of kept) {
-    const group = pool.groups[index]!;
-    if (group.prefix === null || group.running.length > 0 || group.heads.length === 0) continue;
-    const hold = group.prefix.tokens + group.minNeed;
-    holdbacks.set(index, hold);
-    room -= hold;
-  }
-  if (room < 0 || holdbacks.size > slots) return null;
-
-  const admit: Admission[] = [];
-  const taken = new Set<Head>();
-  const completed = new Map<string, Set<string>>();
-  const candidates = pool.ranked.filter((head) => stays(head.group));
-  // Room net of the holdbacks only shrinks, so a head that does not fit once never fits later and is passed for good.
-  const fits = (head: Head): boolean => {
-    const hold = holdbacks.get(head.group);
-    if (hold === undefined) return head.need <= room && slots > holdbacks.size;
-    return pool.groups[head.group]!.prefix!.tokens + head.need <= room + hold;
+  const stays = (set: Uint8Array, at: number): boolean => bare[at] === 1 || set[at] === 1;
+  const fits = (rank: number): boolean => {
+    const at = group[rank]!;
+    return need[rank]! <= room + extra[at]! && (holding[at] === 1 || slots > holds);
   };
-  const take = (head: Head, gain: number): void => {
-    const hold = holdbacks.get(head.group);
-    if (hold !== undefined) {
-      room += hold - pool.groups[head.group]!.prefix!.tokens;
-      holdbacks.delete(head.group);
-    }
-    room -= head.need;
+  const take = (rank: number, gain: number): void => {
+    const at = group[rank]!;
+    room += extra[at]! - need[rank]!;
+    extra[at] = 0;
+    if (holding[at] === 1) holds -= 1;
+    holding[at] = 0;
     slots -= 1;
-    taken.add(head);
-    admit.push({ request: head.request, needTokens: head.need, gainSeconds: gain });
-    const { task, stage } = head.request.spec;
-    const done = completed.get(task);
-    if (done === undefined) completed.set(task, new Set([stage]));
-    else done.add(stage);
+    done[rank] = run;
+    packer.taken[packer.count] = rank;
+    packer.values[packer.count] = gain;
+    packer.count += 1;
+    const family = columns.kin[rank]!;
+    if (family < 0) return;
+    if (!touched.includes(family)) touched.push(family);
+    kinTaken[family]![kin[family]!.members.indexOf(rank)] = 1;
+  };
+  const isTouched = (rank: number): boolean => columns.kin[rank]! >= 0 && touched.includes(columns.kin[rank]!);
+  const valueNow = (rank: number): number => {
+    const family = columns.kin[rank]!;
+    if (family < 0 || !touched.includes(family)) return value[rank]!;
+    return kin[family]!.given(kinTaken[family]!).value[kin[family]!.members.indexOf(rank)]!;
   };
 
-  let cursor = 0;
-  while (admit.length < options.maxPerDecision && slots > 0) {
-    while (cursor < candidates.length && (completed.has(candidates[cursor]!.request.spec.task) || !fits(candidates[cursor]!)))
-      cursor++;
-    let best = candidates[cursor] ?? null;
-    let gain = best?.gain ?? 0;
-    for (const [task, done] of completed) {
-      for (const head of pool.byTask.get(task) ?? []) {
-        if (!stays(head.group) || taken.has(head) || !fits(head)) continue;
-        const after = pool.gains.gain(head.request, done);
-        if (best === null || compareHeads(head, best, after, gain) < 0) {
-          best = head;
-          gain = after;
-        }
+  const packer: Packer = {
+    leaving: new Uint8Array(groups.length),
+    preempted: 0,
+    redoSeconds: 0,
+    revokeSeconds: 0,
+    taken: new Int32Array(most),
+    values: new Float64Array(most),
+    count: 0,
+
+    open(set) {
+      let preempted = 0;
+      let redo = 0;
+      let revoke = 0;
+      for (let at = 0; at < groups.length; at++) {
+        const leaves = victims.count[at]! > 0 && !stays(set, at);
+        packer.leaving[at] = leaves ? 1 : 0;
+        if (!leaves) continue;
+        if (victims.eligible[at] === 0) return false;
+        preempted += victims.count[at]!;
+        redo += victims.redo[at]!;
+        revoke += victims.revoke[at]!;
       }
-    }
-    if (best === null || gain <= 0) break;
-    take(best, gain);
-  }
-  if (options.workConserving && admit.length < options.maxPerDecision && slots > 0) {
-    const rest = candidates.filter((head) => !taken.has(head) && fits(head)).toSorted((a, b) => compareHeads(a, b, 0, 0));
-    for (const head of rest) {
-      if (admit.length >= options.maxPerDecision || slots <= 0) break;
-      if (fits(head)) take(head, pool.gains.gain(head.request, completed.get(head.request.spec.task)));
-    }
-  }
-  return { admit, preempt };
+      if (preempted > options.maxPerDecision) return false;
+      packer.preempted = preempted;
+      packer.redoSeconds = redo;
+      packer.revokeSeconds = revoke;
+      room = preempted === 0 ? view.roomTokens : victims.roomWithout(packer.leaving);
+      slots = view.slots + preempted;
+      holds = 0;
+      for (let at = 0; at < groups.length; at++) {
+        const held = hungry[at] === 1 && set[at] === 1;
+        holding[at] = held && searching ? 1 : 0;
+        extra[at] = held ? (searching ? minNeed[at]! : -tokens[at]!) : 0;
+        if (holding[at] === 0) continue;
+        holds += 1;
+        room -= tokens[at]! + minNeed[at]!;
+      }
+      return room >= 0 && holds <= slots;
+    },
+
+    bound(set, enough) {
+      byUpper ??= order((a, b) => upper[b]! - upper[a]! || a - b);
+      let left = Math.min(most, slots);
+      let byCount = 0;
+      for (let i = 0; i < size && left > 0; i++) {
+        const rank = byUpper[i]!;
+        if (!stays(set, group[rank]!)) continue;
+        byCount += upper[rank]!;
+        left -= 1;
+      }
+      if (byCount < enough) return byCount;
+      byDensity ??= order((a, b) => density(b) - density(a) || a - b);
+      let space = room;
+      for (let at = 0; at < groups.length; at++) if (holding[at] === 1) space += extra[at]!;
+      let bySpace = 0;
+      for (let i = 0; i < size && space > 0; i++) {
+        const rank = byDensity[i]!;
+        if (!stays(set, group[rank]!)) continue;
+        bySpace += need[rank]! <= space ? upper[rank]! : (upper[rank]! * space) / need[rank]!;
+        space -= need[rank]!;
+        if (bySpace >= byCount) return byCount;
+      }
+      return Math.min(byCount, bySpace);
+    },
+
+    fill(set) {
+      run += 1;
+      packer.count = 0;
+      for (const family of touched) kinTaken[family]!.fill(0);
+      touched.length = 0;
+      let cursor = 0;
+      while (packer.count < most && slots > 0) {
+        while (cursor < size && (!stays(set, group[cursor]!) || !fits(cursor) || done[cursor] === run || isTouched(cursor)))
+          cursor += 1;
+        let best = cursor < size ? cursor : -1;
+        let gain = best < 0 ? 0 : worth[best]!;
+        let adds = best < 0 ? 0 : value[best]!;
+        for (const family of touched) {
+          const { members, given } = kin[family]!;
+          const now = given(kinTaken[family]!);
+          for (let i = 0; i < members.length; i++) {
+            const rank = members[i]!;
+            if (done[rank] === run || !stays(set, group[rank]!) || !fits(rank)) continue;
+            if (best >= 0 && (now.worth[i]! < gain || (now.worth[i] === gain && compareAge(ranked[rank]!, ranked[best]!) > 0)))
+              continue;
+            best = rank;
+            gain = now.worth[i]!;
+            adds = now.value[i]!;
+          }
+        }
+        if (best < 0 || gain <= 0) break;
+        take(best, adds);
+      }
+      if (!options.workConserving || packer.count >= most || slots <= 0) return;
+      byAge ??= order((a, b) => compareAge(ranked[a]!, ranked[b]!));
+      for (let i = 0; i < size && packer.count < most && slots > 0; i++) {
+        const rank = byAge[i]!;
+        if (done[rank] !== run && stays(set, group[rank]!) && fits(rank)) take(rank, valueNow(rank));
+      }
+    },
+  };
+  return packer;
 }

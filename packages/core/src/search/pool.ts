@@ -1,96 +1,104 @@
+import { promptCells, type View } from "../view.ts";
 import type { EntryId } from "../events.ts";
 import type { Policy } from "../policy/policy.ts";
 import { createGains, type Gains } from "../score/admit.ts";
 import type { EntryState, RequestState } from "../state.ts";
-import type { View } from "../view.ts";
+import { bestHeads, compareHeads, type Head } from "./heads.ts";
+import { groupKin, type Kin } from "./kin.ts";
 
 /** One active prefix: its waiting heads and its running requests. Requests without a prefix form a group of their own. */
 export interface Group {
   index: number;
   readonly prefix: EntryState | null;
   readonly running: RequestState[];
-  readonly heads: Head[];
-  /** Smallest need among its waiting requests; Infinity without any. */
+  heads: Head[];
+  /** Smallest need among its waiting heads; Infinity without any. */
   minNeed: number;
 }
 
-export interface Head {
-  readonly request: RequestState;
-  group: number;
-  readonly need: number;
-  /** gain(r | nothing of its task taken yet). */
-  readonly gain: number;
-  readonly arrival: number;
-}
-
+/** What one search reads of the queue: heads by rank, and the same in columns for the inner loops. */
 export interface Pool {
   readonly groups: readonly Group[];
   /** All heads, best first: gain, then tau_i, smaller need, id. */
   readonly ranked: readonly Head[];
-  readonly byTask: ReadonlyMap<string, readonly Head[]>;
   readonly gains: Gains;
+  readonly kin: readonly Kin[];
+  readonly columns: Columns;
 }
 
-const HEADS = 64;
-/** Above this many waiting, only the oldest of each prefix are weighed at all. */
-const LONG_QUEUE = 1_000;
-const OLDEST = 128;
+/** One number per head, by rank. */
+export interface Columns {
+  readonly group: Int32Array;
+  readonly need: Float64Array;
+  /** What the greedy choice compares: aged gain, or gain per token of need. */
+  readonly worth: Float64Array;
+  /** Seconds added to J_admit and kept as credit if taken first of its task. */
+  readonly value: Float64Array;
+  /** Bound on `value` whatever of its task is taken before. */
+  readonly upper: Float64Array;
+  readonly cells: Float64Array;
+  /** Tasks by number. */
+  readonly task: Int32Array;
+  /** Index into `kin`; -1: no sibling waits. */
+  readonly kin: Int32Array;
+}
 
 /** Active prefixes (those of ready or running requests) with at most 64 heads each, the oldest always among them. */
 export function buildPool(view: View, policy: Policy): Pool {
   const gains = createGains(view, policy.options);
-  const groups = new Map<EntryId | "", Group>();
-  const groupOf = (request: RequestState): Group => {
+  const byDensity = policy.options.packBy === "density";
+  const groups = new Map<EntryId | "", { group: Group; waiting: RequestState[] }>();
+  const groupOf = (request: RequestState): { group: Group; waiting: RequestState[] } => {
     const key = request.prefix ?? "";
-    let group = groups.get(key);
-    if (group === undefined) {
-      group = { index: groups.size, prefix: view.prefixOf(request), running: [], heads: [], minNeed: Infinity };
-      groups.set(key, group);
+    let found = groups.get(key);
+    if (found === undefined) {
+      const group: Group = { index: 0, prefix: view.prefixOf(request), running: [], heads: [], minNeed: Infinity };
+      groups.set(key, (found = { group, waiting: [] }));
     }
-    return group;
+    return found;
   };
-  for (const request of view.running) groupOf(request).running.push(request);
-  const most = view.waiting.length > LONG_QUEUE ? OLDEST : Infinity;
-  for (const request of view.waiting) {
-    const group = groupOf(request);
-    if (group.heads.length >= most) continue;
-    const need = view.needTokens(request);
-    group.minNeed = Math.min(group.minNeed, need);
-    const gain = gains.gain(request, undefined);
-    group.heads.push({ request, group: group.index, need, gain, arrival: view.taskArrivalSeconds(request) });
-  }
-  const list = [...groups.values()].toSorted((a, b) => compareText(a.prefix?.id ?? "", b.prefix?.id ?? ""));
-  list.forEach((group, index) => {
+  for (const request of view.running) groupOf(request).group.running.push(request);
+  for (const request of view.waiting) groupOf(request).waiting.push(request);
+  const list = [...groups.values()].toSorted((a, b) => compareText(a.group.prefix?.id ?? "", b.group.prefix?.id ?? ""));
+  list.forEach(({ group, waiting }, index) => {
     group.index = index;
-    for (const head of group.heads) head.group = index;
+    group.heads = bestHeads(view, gains, waiting, index, byDensity);
+    for (const { need } of group.heads) if (need < group.minNeed) group.minNeed = need;
   });
-  for (const group of list) shorten(group);
-  const ranked = list.flatMap((group) => group.heads).toSorted((a, b) => compareHeads(a, b));
-  const byTask = new Map<string, Head[]>();
-  for (const head of ranked) {
-    const siblings = byTask.get(head.request.spec.task);
-    if (siblings === undefined) byTask.set(head.request.spec.task, [head]);
-    else siblings.push(head);
+  const ranked = list.flatMap(({ group }) => group.heads).sort(compareHeads);
+  const kin = groupKin(ranked, gains, byDensity);
+  return { groups: list.map(({ group }) => group), ranked, gains, kin, columns: columnsOf(view, ranked, gains, kin) };
+}
+
+function columnsOf(view: View, ranked: readonly Head[], gains: Gains, kin: readonly Kin[]): Columns {
+  const size = ranked.length;
+  const columns: Columns = {
+    group: new Int32Array(size),
+    need: new Float64Array(size),
+    worth: new Float64Array(size),
+    value: new Float64Array(size),
+    upper: new Float64Array(size),
+    cells: new Float64Array(size),
+    task: new Int32Array(size),
+    kin: new Int32Array(size).fill(-1),
+  };
+  const tasks = new Map<string, number>();
+  kin.forEach(({ members }, index) => members.forEach((rank) => (columns.kin[rank] = index)));
+  for (let rank = 0; rank < size; rank++) {
+    const head = ranked[rank]!;
+    const { request } = head;
+    const credit = gains.credit(request);
+    columns.group[rank] = head.group;
+    columns.need[rank] = head.need;
+    columns.worth[rank] = head.worth;
+    columns.value[rank] = credit * head.base;
+    columns.upper[rank] = columns.kin[rank]! < 0 ? columns.value[rank]! : credit * Math.max(head.base, gains.upper(request));
+    columns.cells[rank] = promptCells(view, request);
+    let task = tasks.get(request.spec.task);
+    if (task === undefined) tasks.set(request.spec.task, (task = tasks.size));
+    columns.task[rank] = task;
   }
-  return { groups: list, ranked, byTask, gains };
-}
-
-function shorten(group: Group): void {
-  if (group.heads.length <= HEADS) return;
-  const oldest = group.heads.reduce((a, b) => (compareHeads(b, a, 0, 0) < 0 ? b : a));
-  group.heads.sort((a, b) => compareHeads(a, b));
-  const kept = group.heads.slice(0, HEADS);
-  if (!kept.includes(oldest)) kept[HEADS - 1] = oldest;
-  group.heads.length = 0;
-  group.heads.push(...kept);
-  group.minNeed = Math.min(...kept.map((head) => head.need));
-}
-
-export function compareHeads(a: Head, b: Head, gainA = a.gain, gainB = b.gain): number {
-  if (gainA !== gainB) return gainB - gainA;
-  if (a.arrival !== b.arrival) return a.arrival - b.arrival;
-  if (a.need !== b.need) return a.need - b.need;
-  return compareText(a.request.spec.id, b.request.spec.id);
+  return columns;
 }
 
 function compareText(a: string, b: string): number {
