@@ -1,9 +1,9 @@
 import type { PolicyOptions } from "../policy/policy.ts";
 import { mayStart } from "./admissible.ts";
 import { DEPTH, groupDensity, ownShare } from "./density.ts";
-import { leastNeed } from "./group.ts";
-import { secondsToEnd, type Guard } from "./guard.ts";
+import type { Guard } from "./guard.ts";
 import { compareItems, compareTies, type Group, type Item } from "./item.ts";
+import { allOf } from "./line.ts";
 import type { KvIndex } from "./store.ts";
 import { wantedByPinned } from "./wanted.ts";
 
@@ -14,6 +14,8 @@ export interface Picking {
   readonly options: PolicyOptions;
   guard: Guard | null;
   readonly groups: readonly Group[];
+  /** Some group is held back because its prefix is on its way out. */
+  readonly evicting: boolean;
   readonly admit: Item[];
   roomTokens: number;
   slots: number;
@@ -33,16 +35,17 @@ export function startPicking(
 ): Picking {
   index.decisions += 1;
   const groups: Group[] = [];
+  let evicting = false;
   for (const group of index.groups.values()) {
     const { scratch } = group;
-    scratch.decision = index.decisions;
-    scratch.cursor = 0;
+    scratch.chunk = scratch.place = 0;
     scratch.head = null;
     scratch.members.length = 0;
     scratch.exact = false;
     const entry = group.prefix === null ? undefined : index.state.entries.get(group.prefix);
     scratch.chargeTokens = entry === undefined || entry.users > 0 ? 0 : entry.tokens;
-    if (group.items.length > 0 && entry?.phase !== "evicting") groups.push(group);
+    if (entry?.phase === "evicting") evicting = true;
+    else if (group.line.size > 0) groups.push(group);
   }
   return {
     index,
@@ -50,6 +53,7 @@ export function startPicking(
     options,
     guard: null,
     groups,
+    evicting,
     admit: [],
     roomTokens,
     slots,
@@ -63,7 +67,7 @@ export function restart(picking: Picking, roomTokens: number, guard: Guard | nul
   picking.roomTokens = roomTokens;
   picking.guard = guard;
   for (const { scratch } of picking.groups) {
-    scratch.cursor = 0;
+    scratch.chunk = scratch.place = 0;
     scratch.head = null;
   }
 }
@@ -91,26 +95,51 @@ function beats(group: Group, best: Group): boolean {
 /** Finds the group's first request that fits, unless the one found before still does. False: none. */
 function refreshHead(picking: Picking, group: Group): boolean {
   const { scratch } = group;
-  const stale =
-    scratch.head === null ||
-    scratch.head.takenIn === scratch.decision ||
-    scratch.costTokens > picking.roomTokens ||
-    picking.guard !== null;
-  if (!stale) return scratch.value > -Infinity;
-  scratch.head = null;
-  if (scratch.chargeTokens + leastNeed(group) > picking.roomTokens) return false;
-  while (scratch.cursor < group.items.length) {
-    const item = group.items[scratch.cursor]!;
-    if (fits(picking, item)) {
-      scratch.head = item;
-      scratch.costTokens = item.needTokens + scratch.chargeTokens;
-      scratch.value = item.key;
-      scratch.exact = scratch.chargeTokens === 0;
-      return true;
-    }
-    scratch.cursor += 1;
+  const { head } = scratch;
+  const fresh =
+    head !== null &&
+    head.takenIn !== picking.index.decisions &&
+    scratch.costTokens <= picking.roomTokens &&
+    picking.guard === null;
+  if (fresh) return scratch.value > -Infinity;
+  scratch.head = nextFitting(picking, group, scratch);
+  if (scratch.head === null) return false;
+  scratch.costTokens = scratch.head.needTokens + scratch.chargeTokens;
+  scratch.value = scratch.head.key;
+  scratch.exact = scratch.chargeTokens === 0;
+  return true;
+}
+
+/** Best key of all that would fit such a room, for swaps. */
+export function bestFitting(picking: Picking, roomTokens: number): Item | null {
+  let best: Item | null = null;
+  for (const group of picking.groups) {
+    const item = nextFitting(picking, group, { chunk: 0, place: 0 }, roomTokens);
+    if (item !== null && (best === null || compareItems(item, best) < 0)) best = item;
   }
-  return false;
+  return best;
+}
+
+/** From the given place on; moves the place there. Chunks in which nothing can fit are passed by. */
+function nextFitting(picking: Picking, group: Group, at: { chunk: number; place: number }, roomTokens?: number): Item | null {
+  const { chunks } = group.line;
+  const room = roomTokens ?? picking.roomTokens;
+  const charge = group.scratch.chargeTokens;
+  const { guard } = picking;
+  while (at.chunk < chunks.length) {
+    const chunk = chunks[at.chunk]!;
+    const least = chunk.leastTokens + charge;
+    const guarded = guard !== null && least > guard.extraTokens && chunk.leastSeconds > guard.shadowSeconds;
+    if (least <= room && (!guarded || guard.item.group === group))
+      while (at.place < chunk.items.length) {
+        const item = chunk.items[at.place]!;
+        if (fits(picking, item, room)) return item;
+        at.place += 1;
+      }
+    at.chunk += 1;
+    at.place = 0;
+  }
+  return null;
 }
 
 export function fits(picking: Picking, item: Item, roomTokens = picking.roomTokens): boolean {
@@ -119,7 +148,7 @@ export function fits(picking: Picking, item: Item, roomTokens = picking.roomToke
   const cost = item.needTokens + item.group.scratch.chargeTokens;
   if (cost > roomTokens || !mayStart(index.state, item.request, picking.nowSeconds)) return false;
   if (guard === null || item === guard.item || cost <= guard.extraTokens) return true;
-  return secondsToEnd(index, item) <= guard.shadowSeconds;
+  return item.endSeconds <= guard.shadowSeconds;
 }
 
 /** Works out the density of an unpinned group. False: it is declined for now. */
@@ -132,11 +161,13 @@ function makeExact(picking: Picking, group: Group): boolean {
   let left = picking.roomTokens - charge;
   const members = scratch.members;
   members.length = 0;
-  for (let at = scratch.cursor; at < group.items.length && members.length < DEPTH; at++) {
-    const item = group.items[at]!;
-    if (item.needTokens > left || !fits(picking, item)) continue;
+  const at = { chunk: scratch.chunk, place: scratch.place };
+  while (members.length < DEPTH) {
+    const item = nextFitting(picking, group, at, left + charge);
+    if (item === null) break;
     members.push(item);
     left -= item.needTokens;
+    at.place += 1;
   }
   scratch.exact = true;
   scratch.costTokens = picking.roomTokens - left;
@@ -170,13 +201,13 @@ export function take(picking: Picking, item: Item): void {
   const { group } = item;
   const { scratch } = group;
   const cost = item.needTokens + scratch.chargeTokens;
-  if (guard !== null && item !== guard.item && secondsToEnd(index, item) > guard.shadowSeconds) guard.extraTokens -= cost;
+  if (guard !== null && item !== guard.item && item.endSeconds > guard.shadowSeconds) guard.extraTokens -= cost;
   picking.roomTokens -= cost;
   picking.slots -= 1;
   item.takenIn = index.decisions;
   picking.admit.push(item);
   if (scratch.chargeTokens > 0) {
-    scratch.cursor = 0;
+    scratch.chunk = scratch.place = 0;
     picking.opened.set(group, scratch.chargeTokens);
   }
   scratch.chargeTokens = 0;
@@ -190,12 +221,12 @@ export function pickAll(picking: Picking): boolean {
   if (index.state.waiting.size > picking.slots) return false;
   let tokens = 0;
   for (const group of picking.groups) {
-    tokens += group.waitingTokens + group.scratch.chargeTokens;
+    tokens += group.line.tokens + group.scratch.chargeTokens;
     if (tokens > picking.roomTokens) return false;
   }
   const all: Item[] = [];
   for (const group of picking.groups)
-    for (const item of group.items) if (mayStart(index.state, item.request, picking.nowSeconds)) all.push(item);
+    for (const item of allOf(group.line)) if (mayStart(index.state, item.request, picking.nowSeconds)) all.push(item);
   for (const item of all.toSorted(compareItems)) take(picking, item);
   return true;
 }

@@ -14,12 +14,11 @@ export function explainLater(picking: Picking, victims: readonly Item[], roomBef
   const { state } = index;
   const waiting: Item[] = [];
   const held: { readonly request: RequestState; readonly reason: WaitReason }[] = [];
-  const maybeHeld = index.returned.size > 0 || picking.groups.length < index.groups.size;
-  for (const request of state.waiting.values()) {
-    const item = index.items.get(request.spec.id);
-    if (item === undefined || item.takenIn === index.decisions) continue;
-    const reason = maybeHeld ? heldBack(state, request, nowSeconds) : null;
-    if (reason !== null) held.push({ request, reason });
+  const maybeHeld = index.returned.size > 0 || picking.evicting;
+  for (const item of index.queue) {
+    if (item.takenIn === index.decisions) continue;
+    const reason = maybeHeld ? heldBack(state, item.request, nowSeconds) : null;
+    if (reason !== null) held.push({ request: item.request, reason });
     else if (waiting.push(item) >= WHY_LIMIT) break;
   }
   const charges = new Map<Group, number>();

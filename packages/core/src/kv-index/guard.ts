@@ -1,5 +1,4 @@
 import type { PolicyOptions } from "../policy/policy.ts";
-import { generatedTokens } from "../state.ts";
 import { mayStart } from "./admissible.ts";
 import type { Item } from "./item.ts";
 import type { KvIndex } from "./store.ts";
@@ -26,7 +25,7 @@ export function findGuard(
 ): Guard | null {
   const oldest = skippedLongest(index, nowSeconds);
   if (oldest === null) return null;
-  const hold = options.holdSeconds ?? Math.max(10, 2 * secondsToEnd(index, oldest));
+  const hold = options.holdSeconds ?? Math.max(10, 2 * oldest.endSeconds);
   if (nowSeconds - oldest.request.skippedSinceSeconds! <= hold) return null;
   return reserve(index, oldest, staying, roomTokens);
 }
@@ -34,12 +33,11 @@ export function findGuard(
 function skippedLongest(index: KvIndex, nowSeconds: number): Item | null {
   let oldest: Item | null = null;
   let looked = 0;
-  for (const request of index.state.waiting.values()) {
+  for (const item of index.queue) {
     if (looked++ >= QUEUE_HEAD) break;
+    const { request } = item;
     const since = request.skippedSinceSeconds;
-    const item = index.items.get(request.spec.id);
-    if (since === null || item === undefined || item.takenIn === index.decisions || !mayStart(index.state, request, nowSeconds))
-      continue;
+    if (since === null || item.takenIn === index.decisions || !mayStart(index.state, request, nowSeconds)) continue;
     const best = oldest?.request;
     if (
       best === undefined ||
@@ -69,14 +67,4 @@ function reserve(index: KvIndex, item: Item, staying: readonly Item[], roomToken
       free += index.state.entries.get(group.prefix)?.tokens ?? 0;
   }
   return { item, shadowSeconds: shadow, extraTokens: Math.max(0, free - cost) };
-}
-
-/** Service still ahead of a waiting call, seconds. */
-export function secondsToEnd(index: KvIndex, item: Item): number {
-  const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = index.state.config.speeds;
-  const left = Math.min(
-    Math.max(0, item.limitTokens - generatedTokens(item.request)),
-    Math.max(item.outputTokens - generatedTokens(item.request), 32),
-  );
-  return p * item.request.spec.ownPromptTokens + h * left;
 }

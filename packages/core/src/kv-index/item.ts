@@ -1,6 +1,7 @@
 import type { EntryId } from "../events.ts";
 import type { RequestState } from "../state.ts";
 import type { Member } from "./density.ts";
+import type { Line } from "./line.ts";
 
 /** A live request as the index sees it; all estimates are as of the last event of its task. */
 export interface Item extends Member {
@@ -19,6 +20,8 @@ export interface Item extends Member {
   needTokens: number;
   areaTokenSeconds: number;
   serviceSeconds: number;
+  /** Service still ahead of it, seconds. */
+  endSeconds: number;
   /** Output believed at the start of the call, tokens, capped by `limitTokens`. */
   outputTokens: number;
   limitTokens: number;
@@ -45,30 +48,26 @@ export interface TaskRecord {
 export interface Group {
   readonly prefix: EntryId | null;
   /** Waiting, best key first. */
-  items: Item[];
+  line: Line;
   /** The same under the next rate, while a rebuild is under way. */
-  next: Item[];
+  next: Line;
   readonly running: Set<Item>;
-  /** Sum of needs of `items`, tokens. */
-  waitingTokens: number;
-  /** Smallest need of `items`; NaN: not known. */
-  leastTokens: number;
   /** Scratch of the decision in progress. */
   readonly scratch: GroupScratch;
 }
 
 export interface GroupScratch {
-  decision: number;
   /** l_a still to be paid: 0 once pinned or taken. */
   chargeTokens: number;
-  /** No request of `items` before this place can be taken any more in this decision. */
-  cursor: number;
+  /** No item before this place of the line can be taken any more in this pass. */
+  chunk: number;
+  place: number;
   head: Item | null;
   /** Tokens the cached head or members need; a smaller room makes them stale. */
   costTokens: number;
   value: number;
   exact: boolean;
-  members: Item[];
+  readonly members: Item[];
   leaving: number;
 }
 

@@ -27,6 +27,9 @@ export function measureCall({ state, estimator, settings, reserve }: Measures, i
   const o = known === null ? estimator.expectedOutputTokens(request) : item.outputTokens;
   item.areaTokenSeconds = known === null ? estimator.callAreaTokenSeconds(request) : h * (q * o + (o * o) / 2) + p * q * q;
   item.serviceSeconds = known === null ? estimator.callServiceSeconds(request) : serviceSeconds(state, q, o);
+  const generated = generatedTokens(request);
+  const left = Math.min(Math.max(0, item.limitTokens - generated), Math.max(o - generated, 32));
+  item.endSeconds = serviceSeconds(state, q, left);
   item.needTokens = needTokens(state, reserve, request, o);
 }
 

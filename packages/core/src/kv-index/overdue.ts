@@ -7,11 +7,11 @@ export function pickOverdue(picking: Picking): void {
   const limit = index.settings.maxWaitSeconds;
   if (limit === null) return;
   const overdue: Item[] = [];
-  for (const request of index.state.waiting.values()) {
+  for (const item of index.queue) {
+    const { request } = item;
     const late = nowSeconds - request.readySeconds > limit;
     if (!late && request.preemptions + request.refusals === 0) break;
-    const item = index.items.get(request.spec.id);
-    if (late && item !== undefined) overdue.push(item);
+    if (late) overdue.push(item);
   }
   overdue.sort((a, b) => a.request.readySeconds - b.request.readySeconds || a.request.readySeq - b.request.readySeq);
   for (const item of overdue) {

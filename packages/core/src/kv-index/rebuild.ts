@@ -1,6 +1,6 @@
 import { compareNext, type Item } from "./item.ts";
 import { keyFrom } from "./key.ts";
-import { insertSorted } from "./sorted.ts";
+import { allOf, insert, newLine } from "./line.ts";
 import type { KvIndex } from "./store.ts";
 
 /** A second buffer under a new rate, filled a few keys per decision while the first one is still read (algorithm 5.4). */
@@ -33,7 +33,7 @@ export function advanceRebuild(index: KvIndex): void {
     const rate = heldRate(index.settings.kappa, index.jctSeconds);
     const moved = rate / index.ratePerSecond;
     if (!(moved >= TOLERANCE || moved <= 1 / TOLERANCE)) return;
-    const pending = [...index.groups.values()].flatMap((group) => group.items);
+    const pending = [...index.groups.values()].flatMap((group) => allOf(group.line));
     index.rebuild = { ratePerSecond: rate, epochSeconds: index.state.nowSeconds, pending, position: 0 };
   }
   const { rebuild } = index;
@@ -43,15 +43,16 @@ export function advanceRebuild(index: KvIndex): void {
     if (!item.waits || item.inNext) continue;
     item.nextKey = keyFrom(item.base, rebuild.ratePerSecond, item.arrivalSeconds - rebuild.epochSeconds);
     item.inNext = true;
-    insertSorted(item.group.next, item, compareNext);
+    insert(item.group.next, item, compareNext);
   }
   if (rebuild.position >= rebuild.pending.length) swapBuffers(index, rebuild);
 }
 
 function swapBuffers(index: KvIndex, rebuild: Rebuild): void {
   for (const group of index.groups.values()) {
-    [group.items, group.next] = [group.next, []];
-    for (const item of group.items) {
+    group.line = group.next;
+    group.next = newLine();
+    for (const item of allOf(group.line)) {
       item.key = item.nextKey;
       item.inNext = false;
     }

@@ -46,8 +46,15 @@ export function measureProgress(item: Item): void {
 /** Running and just admitted together, longest remaining first. */
 export function withAdmitted(running: readonly Item[], admit: readonly Item[]): readonly Item[] {
   if (admit.length === 0) return running;
-  for (const item of admit) measureProgress(item);
-  return [...running, ...admit].sort((a, b) => b.leftTokens - a.leftTokens);
+  const all = running.slice();
+  for (const item of admit) {
+    measureProgress(item);
+    let at = all.length;
+    all.push(item);
+    for (; at > 0 && all[at - 1]!.leftTokens < item.leftTokens; at--) all[at] = all[at - 1]!;
+    all[at] = item;
+  }
+  return all;
 }
 
 export function missingCells({ state }: KvIndex, request: RequestState): number {

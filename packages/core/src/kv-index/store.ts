@@ -23,6 +23,8 @@ export interface KvIndex {
   readonly groups: Map<EntryId | "", Group>;
   /** Running items, longest remaining first as of the last decision. */
   readonly running: Item[];
+  /** Waiting items in queue order. */
+  readonly queue: Set<Item>;
   /** Waiting items that once ran: they may rest for an instant. */
   readonly returned: Set<Item>;
   /** Part of soon_a that comes from frontier stages, not from waiting requests (algorithm 2.9). */
@@ -50,6 +52,7 @@ export function buildIndex(state: State, settings: IndexSettings, reserve: Reser
     tasks: new Map(),
     groups: new Map(),
     running: [],
+    queue: new Set(),
     returned: new Set(),
     soon: new Map(),
     jctSeconds,
@@ -60,7 +63,8 @@ export function buildIndex(state: State, settings: IndexSettings, reserve: Reser
     unread: 0,
   };
   for (const task of state.tasks.values()) recordOf(index, task.id, task.arrivalSeconds);
-  for (const request of state.requests.values()) addItem(index, request);
+  for (const request of state.running.values()) addItem(index, request);
+  for (const request of state.waiting.values()) addItem(index, request);
   for (const task of index.tasks.values()) refreshTask(index, task.id);
   return index;
 }
@@ -101,6 +105,7 @@ export function addItem(index: KvIndex, request: RequestState): void {
     needTokens: 0,
     areaTokenSeconds: 0,
     serviceSeconds: 0,
+    endSeconds: 0,
     outputTokens: 0,
     limitTokens: 0,
     leftTokens: 0,
@@ -109,8 +114,12 @@ export function addItem(index: KvIndex, request: RequestState): void {
   };
   index.items.set(id, item);
   record.items.add(item);
-  if (index.state.running.has(id)) setRunning(index, item);
-  else if (request.preemptions + request.refusals > 0) index.returned.add(item);
+  if (index.state.running.has(id)) {
+    setRunning(index, item);
+    return;
+  }
+  index.queue.add(item);
+  if (request.preemptions + request.refusals > 0) index.returned.add(item);
 }
 
 function setRunning(index: KvIndex, item: Item): void {
@@ -132,6 +141,7 @@ export function moveItem(index: KvIndex, id: string): void {
   if (runs === item.group.running.has(item)) return;
   if (runs) {
     leaveQueue(item);
+    index.queue.delete(item);
     index.returned.delete(item);
     setRunning(index, item);
   } else {
@@ -140,6 +150,7 @@ export function moveItem(index: KvIndex, id: string): void {
     measureCall(measures, item);
     measureKeys(measures, [item], item.task.id);
     joinQueue(index, item);
+    index.queue.add(item);
     index.returned.add(item);
   }
 }
@@ -151,16 +162,17 @@ export function removeItem(index: KvIndex, id: string): TaskRecord | null {
   leaveQueue(item);
   unsetRunning(index, item);
   index.items.delete(id);
+  index.queue.delete(item);
   index.returned.delete(item);
   item.task.items.delete(item);
   const { group } = item;
-  if (group.items.length === 0 && group.running.size === 0) index.groups.delete(group.prefix ?? "");
+  if (group.line.size === 0 && group.running.size === 0) index.groups.delete(group.prefix ?? "");
   return item.task;
 }
 
 function leaveQueue(item: Item): void {
   if (!item.waits) return;
-  if (!dequeue(item)) throw new Error(`request ${item.id} has left its place in the index`);
+  dequeue(item);
   item.waits = false;
   item.inNext = false;
 }

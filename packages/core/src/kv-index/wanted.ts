@@ -2,15 +2,15 @@ import type { KvIndex } from "./store.ts";
 
 /** Uses expected soon of a prefix: waiting requests plus what frontier stages announce (soon_a, algorithm 2.9). */
 export function soonOf(index: KvIndex, prefix: Parameters<KvIndex["soon"]["get"]>[0]): number {
-  return (index.groups.get(prefix)?.items.length ?? 0) + (index.soon.get(prefix) ?? 0);
+  return (index.groups.get(prefix)?.line.size ?? 0) + (index.soon.get(prefix) ?? 0);
 }
 
 /** sum over pinned agents of soon_a * mean need, tokens: what they will want meanwhile (algorithm 5.2, `slots`). */
 export function wantedByPinned(index: KvIndex): number {
   let wanted = 0;
-  for (const { prefix, items, running, waitingTokens } of index.groups.values()) {
+  for (const { prefix, line, running } of index.groups.values()) {
     if (prefix === null || running.size === 0) continue;
-    const sample = items.length > 0 ? waitingTokens / items.length : meanOf(running);
+    const sample = line.size > 0 ? line.tokens / line.size : meanOf(running);
     wanted += soonOf(index, prefix) * sample;
   }
   return wanted;

@@ -1,6 +1,8 @@
-import { fits, take, type Picking } from "../kv-index/choose.ts";
-import { compareItems, type Group, type Item } from "../kv-index/item.ts";
+import { bestFitting, fits, take, type Picking } from "../kv-index/choose.ts";
+import type { Group, Item } from "../kv-index/item.ts";
+import { compareItems } from "../kv-index/item.ts";
 import { ratioOf } from "../kv-index/key.ts";
+import { first, front } from "../kv-index/line.ts";
 import { promisedTo } from "../kv-index/running.ts";
 import { movableItem } from "./regroup.ts";
 
@@ -8,50 +10,70 @@ import { movableItem } from "./regroup.ts";
 const REGROUP_RATIO = 3;
 const SWAP_DIFFERENCE = Math.log(3);
 const MOST_OF_EACH = 2;
-/** Waiting requests looked at per group for a fill. */
-const FILL_DEPTH = 64;
+/** Waiting requests looked at per group for a fill, and victims tried per swap. */
+const FILL_DEPTH = 16;
+const VICTIMS_TRIED = 16;
 
 interface Exchange {
-  readonly group: Group;
   readonly stop: readonly Item[];
   readonly start: readonly Item[];
   readonly ratio: number;
 }
 
+interface Scene {
+  readonly picking: Picking;
+  /** Running and admitted by this plan, longest remaining first. */
+  readonly staying: readonly Item[];
+  readonly victims: Set<Item>;
+}
+
 /** Voluntary preemption after the plan is made: up to two regroups, then up to two index swaps. Returns the victims. */
 export function exchange(picking: Picking, staying: readonly Item[]): ReadonlySet<Item> {
-  const victims = new Set<Item>();
-  if (!picking.index.running.some((item) => movableItem(picking.index.state, item, picking.nowSeconds))) return victims;
-  for (let n = 0; n < MOST_OF_EACH && regroupOnce(picking, staying, victims); n++);
-  for (let n = 0; n < MOST_OF_EACH && swapOnce(picking, staying, victims); n++);
-  return victims;
-}
-
-/** Tokens that come free if these leave too; negative never. */
-function freed(picking: Picking, staying: readonly Item[], gone: ReadonlySet<Item>, more: readonly Item[]): number {
+  const scene: Scene = { picking, staying, victims: new Set() };
   const { index, nowSeconds } = picking;
-  const after = promisedTo(index, staying, nowSeconds, new Set([...gone, ...more]));
-  return Math.max(0, promisedTo(index, staying, nowSeconds, gone) - after);
+  const movables = index.running.filter((item) => movableItem(index.state, item, nowSeconds));
+  if (movables.length === 0) return scene.victims;
+  for (let n = 0; n < MOST_OF_EACH && regroupOnce(scene); n++);
+  movables.sort((a, b) => compareItems(b, a));
+  for (let n = 0; n < MOST_OF_EACH && swapOnce(scene, movables); n++);
+  return scene.victims;
 }
 
-function regroupOnce(picking: Picking, staying: readonly Item[], victims: Set<Item>): boolean {
-  const { index, nowSeconds, opened } = picking;
+/** Tokens that come free if these leave too; never negative. */
+function freed({ picking, staying, victims }: Scene, more: readonly Item[]): number {
+  const { index, nowSeconds } = picking;
+  const after = promisedTo(index, staying, nowSeconds, new Set([...victims, ...more]));
+  return Math.max(0, promisedTo(index, staying, nowSeconds, victims) - after);
+}
+
+function prefixTokens({ picking }: Scene, group: Group): number {
+  return group.prefix === null ? 0 : (picking.index.state.entries.get(group.prefix)?.tokens ?? 0);
+}
+
+/** Nobody but these runs on the group's prefix, nor starts to by this plan. */
+function lastOf({ picking, victims }: Scene, group: Group, stop: readonly Item[]): boolean {
+  if (group.prefix === null || picking.opened.has(group)) return false;
+  for (const item of group.running) if (!victims.has(item) && !stop.includes(item)) return false;
+  return !picking.admit.some((item) => item.group === group);
+}
+
+function regroupOnce(scene: Scene): boolean {
+  const { picking, victims } = scene;
+  const { index, nowSeconds } = picking;
   let best: Exchange | null = null;
   for (const group of index.groups.values()) {
     const { running } = group;
-    if (group.prefix === null || running.size === 0 || running.size > 2 || opened.has(group)) continue;
+    if (group.prefix === null || running.size === 0 || running.size > 2) continue;
     const stop = [...running];
     if (stop.some((item) => victims.has(item) || !movableItem(index.state, item, nowSeconds))) continue;
-    if (picking.admit.some((item) => item.group === group)) continue;
-    const prefix = index.state.entries.get(group.prefix)?.tokens ?? 0;
-    const room = picking.roomTokens + prefix + freed(picking, staying, victims, stop);
-    const start = fill(picking, group, room, stop.length);
+    if (!lastOf(scene, group, stop)) continue;
+    const start = fill(picking, group, picking.roomTokens + prefixTokens(scene, group) + freed(scene, stop), stop.length);
     if (start.length <= stop.length) continue;
     const ratio = worth(start, stop);
-    if (ratio >= REGROUP_RATIO && (best === null || ratio > best.ratio)) best = { group, stop, start, ratio };
+    if (ratio >= REGROUP_RATIO && (best === null || ratio > best.ratio)) best = { stop, start, ratio };
   }
   if (best === null) return false;
-  apply(picking, staying, victims, best.stop, best.start);
+  apply(scene, best.stop, best.start);
   return true;
 }
 
@@ -60,25 +82,25 @@ function fill(picking: Picking, leaving: Group, roomTokens: number, stopped: num
   let room = roomTokens;
   let slots = picking.slots + stopped;
   const out: Item[] = [];
-  const open: Group[] = [];
   const pinned: Item[] = [];
+  const open: Group[] = [];
   for (const group of picking.groups) {
     if (group === leaving) continue;
     if (group.scratch.chargeTokens > 0) open.push(group);
-    else pinned.push(...group.items.slice(0, FILL_DEPTH));
+    else for (const item of front(group.line, FILL_DEPTH)) if (fits(picking, item, room)) pinned.push(item);
   }
   for (const item of pinned.sort(compareItems)) {
     if (slots <= 0) return out;
-    if (!fits(picking, item, room)) continue;
+    if (item.needTokens > room) continue;
     out.push(item);
     room -= item.needTokens;
     slots -= 1;
   }
-  for (const group of open.sort((a, b) => compareItems(a.items[0]!, b.items[0]!))) {
-    if (group.items.length < 2) continue;
+  for (const group of open.sort((a, b) => compareItems(first(a.line)!, first(b.line)!))) {
     let left = room - group.scratch.chargeTokens;
+    if (left <= 0 || group.line.size < 2) continue;
     const some: Item[] = [];
-    for (const item of group.items.slice(0, FILL_DEPTH)) {
+    for (const item of front(group.line, FILL_DEPTH)) {
       if (some.length >= slots || item.needTokens > left || !fits(picking, item, room)) continue;
       some.push(item);
       left -= item.needTokens;
@@ -99,54 +121,37 @@ function worth(start: readonly Item[], stop: readonly Item[]): number {
   return olds > 0 ? news / olds : Infinity;
 }
 
-function swapOnce(picking: Picking, staying: readonly Item[], victims: Set<Item>): boolean {
-  const { index, nowSeconds } = picking;
-  let wanted: Item | null = null;
-  for (const group of picking.groups) {
-    const head = group.items.find((item) => fits(picking, item, Infinity));
-    if (head !== undefined && (wanted === null || compareItems(head, wanted) < 0)) wanted = head;
-  }
+/** The best waiting request that does not fit, against the lowest running one whose leaving makes it fit. */
+function swapOnce(scene: Scene, movables: readonly Item[]): boolean {
+  const { picking, victims } = scene;
+  const wanted = bestFitting(picking, Infinity);
   if (wanted === null) return false;
   const cost = wanted.needTokens + wanted.group.scratch.chargeTokens;
-  let victim: Item | null = null;
-  for (const item of index.running) {
-    if (wanted.key - item.key < SWAP_DIFFERENCE || victims.has(item)) continue;
-    if (victim !== null && compareItems(item, victim) < 0) continue;
-    if (!movableItem(index.state, item, nowSeconds)) continue;
-    if (cost <= picking.roomTokens + spaceOf(picking, staying, victims, item, wanted)) victim = item;
+  let tried = 0;
+  for (const victim of movables) {
+    if (wanted.key - victim.key < SWAP_DIFFERENCE || tried >= VICTIMS_TRIED) return false;
+    if (victims.has(victim)) continue;
+    const prefix = victim.group !== wanted.group && lastOf(scene, victim.group, [victim]) ? prefixTokens(scene, victim.group) : 0;
+    // Leaving never frees more than d + x, so most are passed without working out the peak.
+    if (cost > picking.roomTokens + prefix + victim.heldTokens + victim.leftTokens) continue;
+    tried += 1;
+    if (cost > picking.roomTokens + prefix + freed(scene, [victim])) continue;
+    apply(scene, [victim], [wanted]);
+    return true;
   }
-  if (victim === null) return false;
-  apply(picking, staying, victims, [victim], [wanted]);
-  return true;
-}
-
-function spaceOf(picking: Picking, staying: readonly Item[], victims: ReadonlySet<Item>, item: Item, wanted: Item): number {
-  const { group } = item;
-  if (picking.slots <= 0 && picking.roomTokens >= wanted.needTokens + wanted.group.scratch.chargeTokens) return 0;
-  const sole = group !== wanted.group && group.prefix !== null && group.running.size === 1 && !picking.opened.has(group);
-  const alone = sole && !picking.admit.some((other) => other.group === group);
-  const prefix = alone ? (picking.index.state.entries.get(group.prefix!)?.tokens ?? 0) : 0;
-  return prefix + freed(picking, staying, victims, [item]);
+  return false;
 }
 
 /** The victims leave, a prefix without users is unpinned, and the newcomers are booked. */
-function apply(
-  picking: Picking,
-  staying: readonly Item[],
-  victims: Set<Item>,
-  stop: readonly Item[],
-  start: readonly Item[],
-): void {
-  picking.roomTokens += freed(picking, staying, victims, stop);
+function apply(scene: Scene, stop: readonly Item[], start: readonly Item[]): void {
+  const { picking, victims } = scene;
+  picking.roomTokens += freed(scene, stop);
   picking.slots += stop.length;
-  for (const item of stop) victims.add(item);
   for (const { group } of stop) {
-    const gone = [...group.running].every((item) => victims.has(item));
-    if (!gone || group.prefix === null || group.scratch.chargeTokens > 0) continue;
-    if (picking.admit.some((item) => item.group === group)) continue;
-    const tokens = picking.index.state.entries.get(group.prefix)?.tokens ?? 0;
-    picking.roomTokens += tokens;
-    group.scratch.chargeTokens = tokens;
+    if (group.scratch.chargeTokens > 0 || start.some((item) => item.group === group) || !lastOf(scene, group, stop)) continue;
+    group.scratch.chargeTokens = prefixTokens(scene, group);
+    picking.roomTokens += group.scratch.chargeTokens;
   }
+  for (const item of stop) victims.add(item);
   for (const item of start) take(picking, item);
 }
