@@ -240,6 +240,8 @@ export class Loop implements Scheduler {
 
   /** Ends a call that the engine has never seen. */
   endUnsubmitted(record: CallRecord, reason: "cancelled" | "failed", error?: GatewayError): void {
+    // A settled record forgets its call, the sink included.
+    const { sink } = record.call;
     this.settle(record, reason, 0);
     const usage = {
       promptTokens: null,
@@ -249,7 +251,7 @@ export class Loop implements Scheduler {
       redoneTokens: null,
       retainedTokens: 0,
     };
-    record.call.sink.end({
+    sink.end({
       reason,
       usage,
       ...(error === undefined
