@@ -59,9 +59,14 @@ export function emptyHistory(): History {
   };
 }
 
-/** The history of a state that keeps one; null: none is kept, and the baselines fall back to what the state itself tells. */
+/** A state carries its history from its first event on. */
+interface WithHistory extends State {
+  history?: History;
+}
+
+/** The history of a state; null before its first event, and then the baselines go by what the state itself tells. */
 export function historyOf(state: State): History | null {
-  return (state as State & { history?: History }).history ?? null;
+  return (state as WithHistory).history ?? null;
 }
 
 /** Value at an instant, halved every `halfLife` seconds. */
@@ -75,8 +80,9 @@ function add(to: Decaying, amount: number, atSeconds: number, halfLife: number):
   to.atSeconds = atSeconds;
 }
 
-/** Called for each event before it is applied. */
-export function recordHistory(state: State, history: History, event: CoreEvent): void {
+/** Called by `step` for each event before it is applied: O(1) but for a lost engine. */
+export function recordHistory(state: State, event: CoreEvent): void {
+  const history = ((state as WithHistory).history ??= emptyHistory());
   const now = Math.max(state.nowSeconds, event.at);
   switch (event.kind) {
     case "taskArrived":

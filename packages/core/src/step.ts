@@ -12,6 +12,7 @@ import {
 } from "./apply/residency.ts";
 import { applyGraph, applyHints, applyStageDone, applyStageSkipped, applyTaskArrived, applyTaskOver } from "./apply/task.ts";
 import type { CoreEvent } from "./events.ts";
+import { recordHistory } from "./history.ts";
 import { kvIndexSaw } from "./kv-index/hooks.ts";
 import { count, type State } from "./state.ts";
 
@@ -22,6 +23,7 @@ import { count, type State } from "./state.ts";
 export function step(state: State, event: CoreEvent): void {
   if (event.at > state.nowSeconds) state.nowSeconds = event.at;
   else if (event.at < state.nowSeconds) count(state, "clockBackwards");
+  recordHistory(state, event);
   applyEvent(state, event);
   kvIndexSaw(state, event);
 }

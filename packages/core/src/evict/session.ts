@@ -17,7 +17,7 @@ export function sessionStage(state: State, entry: EntryState): { task: TaskState
 /** Waits seen after calls of the session's agent, ascending, seconds. */
 export function waitsOf(view: View, entry: EntryState): readonly number[] {
   const owner = sessionStage(view.state, entry);
-  return owner === null ? [] : view.estimator.toolWaits(owner.task.tenant, owner.stage.agent);
+  return owner === null ? [] : [...view.estimator.toolWaits(owner.task.tenant, owner.stage.agent)];
 }
 
 /** Sessions that a waiting request is about to continue. */

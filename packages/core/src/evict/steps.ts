@@ -3,7 +3,7 @@ import type { Evict } from "../policy/policy.ts";
 
 /**
  * KVFlow (arXiv 2507.07400): the prefix with most steps to its next use leaves first, ties least recently used. Prefetch:
- * host copies of agents at most one step away, nearest first, while nothing else is being prefetched.
+ * host copies of agents one step away while nothing else is being prefetched; one that is waited for loads with its admission.
  */
 export const steps: Evict = {
   id: "steps",
@@ -20,9 +20,7 @@ export const steps: Evict = {
       return [];
     const distance = stepsToUse(view);
     return entries
-      .filter(
-        (entry) => entry.kind === "prefix" && entry.phase === "absent" && entry.onHost && (distance.get(entry.id) ?? 2) <= 1,
-      )
-      .toSorted((a, b) => distance.get(a.id)! - distance.get(b.id)! || (a.id < b.id ? -1 : 1));
+      .filter((e) => e.kind === "prefix" && e.phase === "absent" && e.onHost && distance.get(e.id) === 1)
+      .toSorted((a, b) => b.lastUseSeq - a.lastUseSeq || (a.id < b.id ? -1 : 1));
   },
 };

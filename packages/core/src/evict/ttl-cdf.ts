@@ -2,27 +2,33 @@ import type { Evict } from "../policy/policy.ts";
 import { costTokens, type View } from "../view.ts";
 import { rebuildSeconds, waitsOf, wantedSessions } from "./session.ts";
 
+/** P(T <= tau) x benefit - E[min(T, tau)] x price, seconds, for every observed wait tau; `waits` ascending. */
+export function ttlValues(
+  waits: readonly number[],
+  benefitSeconds: number,
+  pricePerSecond: number,
+): { seconds: number; value: number }[] {
+  const out: { seconds: number; value: number }[] = [];
+  let before = 0;
+  waits.forEach((tau, i) => {
+    before += tau;
+    if (waits[i + 1] === tau) return;
+    const held = before + (waits.length - 1 - i) * tau;
+    out.push({ seconds: tau, value: ((i + 1) * benefitSeconds - held * pricePerSecond) / waits.length });
+  });
+  return out;
+}
+
 /**
- * tau* = argmax over observed waits tau of P(T <= tau) x benefit - E[min(T, tau)] x price, seconds; 0 when no wait is worth
- * it (vector V22). benefit: seconds saved by a hit; price: what holding costs per second.
+ * tau* = argmax of `ttlValues`; 0 s when no wait is worth it (vector V22). benefit: seconds saved by a hit; price: what
+ * holding costs per second.
  */
 export function bestTtl(
   waits: readonly number[],
   benefitSeconds: number,
   pricePerSecond: number,
 ): { seconds: number; value: number } {
-  let best = { seconds: 0, value: 0 };
-  for (const tau of new Set(waits)) {
-    let hits = 0;
-    let held = 0;
-    for (const wait of waits) {
-      if (wait <= tau) hits += 1;
-      held += Math.min(wait, tau);
-    }
-    const value = (hits * benefitSeconds - held * pricePerSecond) / waits.length;
-    if (value > best.value) best = { seconds: tau, value };
-  }
-  return best;
+  return ttlValues(waits, benefitSeconds, pricePerSecond).reduce((a, b) => (b.value > a.value ? b : a), { seconds: 0, value: 0 });
 }
 
 /**

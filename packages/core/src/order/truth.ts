@@ -1,5 +1,5 @@
 import type { AllOptions, Truth } from "../policy/baseline-options.ts";
-import type { KeyOrder, Order, Reserve } from "../policy/policy.ts";
+import type { KeyOrder, Reserve } from "../policy/policy.ts";
 import { generatedTokens } from "../state.ts";
 import type { View } from "../view.ts";
 import { keyOrder } from "./key-order.ts";
@@ -31,24 +31,6 @@ export function clairvoyant(view: View, truth: Truth | null): View {
     remainingAreaTokenSeconds: (task) => truth.remainingAreaTokenSeconds(task.id) ?? believed.remainingAreaTokenSeconds(task),
   };
   return Object.create(view, { estimator: { value: estimator, enumerable: true } }) as View;
-}
-
-/** An order that reads the truth instead of estimates. */
-export function withTruth(order: Order, options: AllOptions): Order {
-  const { truth } = options;
-  const base = {
-    ...order,
-    id: `${order.id}-true`,
-    sort: (...[view, queue, incoming]: Parameters<Order["sort"]>) => order.sort(clairvoyant(view, truth), queue, incoming),
-  };
-  if (order.kind === "search")
-    return {
-      ...base,
-      kind: "search",
-      search: (view, policy) => order.search(clairvoyant(view, truth), policy),
-      credits: (view, policy, admitted) => order.credits(clairvoyant(view, truth), policy, admitted),
-    };
-  return { ...order, ...base, kind: "keys" };
 }
 
 /** The same reserve, promising true lengths. */
