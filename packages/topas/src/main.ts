@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { friendly } from "./friendly.ts";
@@ -9,6 +10,7 @@ const program = new Command("topas")
   .showHelpAfterError("(see topas --help)");
 serveCommand(program);
 demoCommand(program);
+benchCommand(program);
 
 try {
   await program.parseAsync();
