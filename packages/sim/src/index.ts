@@ -1,1 +1,1 @@
-export {};
+export { simulate } from "./simulate.ts";

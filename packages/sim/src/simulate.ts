@@ -1,0 +1,285 @@
+import { checkInvariants, createPolicy, feasible, type CoreConfig, type CoreEvent, type Policy, type PolicyChanges, type State } from "@topas/core";
+import { createClock, type DueKind } from "./clock.ts";
+import { blockTokensOf, buildJoint, buildStock, isJoint, type RulesOptions } from "./engine/build.ts";
+import type { Call } from "./engine/call.ts";
+import type { VirtualEngine } from "./engine/engine.ts";
+import { Governor } from "./engine/governor.ts";
+import type { EngineListener } from "./engine/machine.ts";
+import type { RecorderOptions, Recorder } from "./engine/recorder.ts";
+import { TaskRunner, type TaskCall, type TaskRecord } from "./engine/task-runner.ts";
+import type { Profile } from "./model/profile.ts";
+import { referenceSpeeds } from "./model/speeds.ts";
+import type { JointEngine, JointListener } from "./rules/joint.ts";
+import { POOL_MARGIN_TOKENS, type RulesId } from "./rules/rules.ts";
+import type { SimAgent, SimTask } from "./task.ts";
+
+export interface SimConfig {
+  readonly profile: Profile;
+  /** Tokens, or the name of a budget of the profile. */
+  readonly budget?: number | string;
+  readonly rules: RulesId;
+  readonly rulesOptions?: RulesOptions;
+  /** A core policy id. Without one the stock rules run alone; `oracle` and `joint` need one. */
+  readonly policy?: string;
+  readonly policyOptions?: PolicyChanges;
+  readonly agents: readonly SimAgent[];
+  readonly tasks: readonly SimTask[];
+  readonly record?: Partial<RecorderOptions>;
+  /** What a preempted call of a controlled engine loses. Default: swap with a host tier, else prefill again. */
+  readonly redo?: CoreConfig["redo"];
+  readonly maxRunning?: number;
+  /** Keep the private KV of stages with several rounds between rounds (controlled engine; stock caches decide themselves). */
+  readonly keepSessions?: boolean;
+  /** Check every invariant after every event. Slow; on in tests. */
+  readonly check?: boolean;
+  readonly onEvent?: (state: State, event: CoreEvent) => void;
+}
+
+export interface CallResult {
+  readonly id: string;
+  readonly task: string;
+  readonly stage: string;
+  readonly agent: string;
+  readonly round: number;
+  readonly promptTokens: number;
+  readonly outputTokens: number;
+  readonly readySeconds: number;
+  readonly admittedSeconds: number;
+  readonly firstTokenSeconds: number;
+  readonly finishedSeconds: number;
+  readonly cachedTokens: number;
+  readonly redoneTokens: number;
+  readonly preemptions: number;
+}
+
+export interface SimResult {
+  readonly rules: RulesId;
+  readonly policy: string | null;
+  readonly budgetTokens: number;
+  readonly calls: readonly CallResult[];
+  readonly tasks: readonly TaskRecord[];
+  readonly endSeconds: number;
+  readonly recorder: Recorder;
+  readonly movedBytes: number;
+  readonly decisions: number;
+  /** Counters of the core, empty without a policy. */
+  readonly counters: Readonly<Record<string, number>>;
+  readonly stepHash: string;
+}
+
+/** Runs every task to its end in virtual time. Equal configurations give byte-identical results. */
+export function simulate(config: SimConfig): SimResult {
+  return new Simulation(config).run();
+}
+
+/** The budget a configuration means, tokens. @throws RangeError for an unknown name. */
+export function budgetOf(profile: Profile, budget: number | string | undefined): number {
+  const tokens = typeof budget === "number" ? budget : profile.kvBudgetTokens[budget ?? "default"];
+  if (tokens === undefined || !(tokens > 0))
+    throw new RangeError(`unknown budget "${budget}": a number of tokens or one of ${Object.keys(profile.kvBudgetTokens).join(", ")}`);
+  return tokens;
+}
+
+class Simulation {
+  private readonly config: SimConfig;
+  private readonly clock = createClock();
+  private readonly engine: VirtualEngine;
+  private readonly joint: JointEngine | null = null;
+  private readonly governor: Governor | null = null;
+  private readonly runner: TaskRunner;
+  private readonly core: CoreConfig;
+  private readonly live = new Map<string, TaskCall>();
+  private readonly calls: CallResult[] = [];
+  private readonly tasks: TaskRecord[] = [];
+
+  constructor(config: SimConfig) {
+    this.config = config;
+    this.core = coreConfig(config);
+    const { profile, rules, rulesOptions = {} } = config;
+    const recorder = { gaps: false, log: "hash", ...config.record } as const;
+    const budgetTokens = this.core.budgetTokens!;
+    const listener: EngineListener = {
+      token: () => {},
+      finished: (call, at) => this.callDone(call, at),
+      preempted: (call, at) => this.governor?.lost(call, at),
+    };
+    const build = { profile, rules, rulesOptions, budgetTokens, listener, recorder };
+    const policy = policyOf(config);
+    if (isJoint(rules)) {
+      const heard: { listener: JointListener | null } = { listener: null };
+      this.joint = buildJoint(build, forward(heard));
+      this.engine = this.joint;
+      this.governor = this.govern(policy!);
+      heard.listener = this.governor.listener();
+    } else {
+      this.engine = buildStock({ ...build, rules });
+      if (policy !== null) this.governor = this.govern(policy);
+    }
+    this.runner = new TaskRunner(config.agents, {
+      arrived: (task, at) => this.arrived(task, at),
+      ready: (call, at) => this.ready(call, at),
+      stageOver: (task, stage, at) => this.stageOver(task, stage, at),
+      taskOver: (record) => this.taskOver(record),
+      later: (at, kind, id, run) => this.clock.at(at, kind, id, run),
+    });
+    for (const task of config.tasks) this.runner.add(task);
+  }
+
+  run(): SimResult {
+    const { clock, engine, governor } = this;
+    let stepEnds: number | null = null;
+    let now = 0;
+    for (;;) {
+      const due = clock.nextSeconds();
+      if (stepEnds !== null && (due === null || stepEnds <= due)) {
+        now = stepEnds;
+        clock.nowSeconds = now;
+        stepEnds = null;
+        engine.end(now);
+        this.check();
+        if (due === now) clock.advance();
+      } else if (due !== null) {
+        clock.advance();
+        now = clock.nowSeconds;
+        this.check();
+      } else break;
+      if (clock.nextSeconds() === now) continue;
+      if (governor?.isDue === true) governor.settle(now);
+      if (stepEnds === null) {
+        const seconds = engine.start(now);
+        if (seconds !== null) stepEnds = now + seconds;
+        if (governor?.isDue === true) governor.settle(now);
+        this.check();
+        if (seconds === null && this.idle()) break;
+      }
+    }
+    if (this.live.size > 0) throw new Error(`stalled at ${now} s with ${this.live.size} calls open`);
+    return this.result(now);
+  }
+
+  /** Nothing runs and nothing is due. */
+  private idle(): boolean {
+    return this.clock.nextSeconds() === null && this.governor?.isDue !== true;
+  }
+
+  private result(now: number): SimResult {
+    const { config, engine, governor } = this;
+    const { recorder } = engine.machine;
+    return {
+      rules: config.rules,
+      policy: config.policy ?? null,
+      budgetTokens: engine.machine.budgetTokens,
+      calls: this.calls,
+      tasks: this.tasks,
+      endSeconds: now,
+      recorder,
+      movedBytes: this.joint?.channel.movedBytes ?? 0,
+      decisions: governor?.decisions ?? 0,
+      counters: governor?.state.counters ?? {},
+      stepHash: recorder.hash(),
+    };
+  }
+
+  private govern(policy: Policy): Governor {
+    return new Governor({
+      config: this.core,
+      policy,
+      joint: this.joint,
+      engine: this.engine,
+      later: (at: number, kind: DueKind, id: string, run: (at: number) => void) => this.clock.at(at, kind, id, run),
+      onEvent: this.config.onEvent ?? null,
+    });
+  }
+
+  private arrived(task: SimTask, at: number): void {
+    this.governor?.send({
+      kind: "taskArrived",
+      at,
+      task: { id: task.id, tenant: task.tenant ?? "", workflow: task.workflow, arrivalSeconds: task.arrivalSeconds },
+    });
+    if (task.graph !== null) this.governor?.send({ kind: "graphRevealed", at, task: task.id, graph: task.graph });
+  }
+
+  private ready(call: TaskCall, at: number): void {
+    const size = { prefixTokens: call.prefix?.tokens ?? 0, ownPromptTokens: call.ownPromptTokens, maxTokens: call.maxTokens };
+    const fits = feasible(this.core, size);
+    const whole = size.prefixTokens + size.ownPromptTokens + call.spec.outputTokens + POOL_MARGIN_TOKENS;
+    if (!fits.ok || whole > this.engine.machine.budgetTokens)
+      throw new RangeError(`call ${call.id} needs ${whole} tokens and can never fit in ${this.engine.machine.budgetTokens}`);
+    this.live.set(call.id, call);
+    if (this.governor === null) this.engine.submit(call.spec, at);
+    else this.governor.ready(call, at);
+  }
+
+  private callDone(live: Call, at: number): void {
+    const call = this.live.get(live.spec.id)!;
+    this.live.delete(call.id);
+    const { promptTokens, outputTokens, admittedSeconds, firstTokenSeconds, finishedSeconds, cachedTokens, redoneTokens, preemptions } = live;
+    const { id, stage, agent, round, readySeconds } = call;
+    const sizes = { promptTokens, outputTokens, readySeconds, admittedSeconds, firstTokenSeconds, finishedSeconds };
+    this.calls.push({ id, task: call.task.id, stage, agent, round, ...sizes, cachedTokens, redoneTokens, preemptions });
+    const retain = this.joint !== null && call.session !== null && (this.config.keepSessions ?? true);
+    if (retain) this.joint!.retain(live, `session:${call.session!.id}`);
+    this.governor?.finished(live, retain ? live.filled : 0, at);
+    this.runner.callDone(call, at);
+  }
+
+  private stageOver(task: SimTask, stage: string, at: number): void {
+    this.governor?.send({ kind: "stageDone", at, task: task.id, stage });
+  }
+
+  private taskOver(record: TaskRecord): void {
+    this.tasks.push(record);
+    this.governor?.send({ kind: "taskDone", at: record.doneSeconds, task: record.task.id });
+  }
+
+  private check(): void {
+    if (this.config.check !== true) return;
+    const broken = this.engine.check();
+    if (this.joint !== null) broken.push(...checkInvariants(this.governor!.state));
+    if (broken.length > 0) throw new Error(`at ${this.clock.nowSeconds} s: ${broken.join("; ")}`);
+  }
+}
+
+function policyOf(config: SimConfig): Policy | null {
+  if (config.policy === undefined) {
+    if (isJoint(config.rules)) throw new RangeError(`rules ${config.rules} need a policy`);
+    return null;
+  }
+  const policy = createPolicy(config.policy, config.policyOptions);
+  if (policy === null) throw new RangeError(`unknown policy "${config.policy}"`);
+  if (isJoint(config.rules) && !policy.options.governs) throw new RangeError(`policy ${policy.id} leaves the engine to itself: use stock rules`);
+  if (!isJoint(config.rules) && policy.options.governs && policy.preempt.voluntary)
+    throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules oracle`);
+  return policy;
+}
+
+function coreConfig(config: SimConfig): CoreConfig {
+  const { profile, rules, rulesOptions = {} } = config;
+  const tier = rulesOptions.hostTier ?? "none";
+  const block = blockTokensOf(rules, profile);
+  return {
+    budgetTokens: Math.floor(budgetOf(profile, config.budget) / block) * block,
+    blockTokens: block,
+    maxRunning: config.maxRunning ?? profile.limits.maxSequences,
+    contextTokens: null,
+    speeds: referenceSpeeds(profile, tier),
+    hostTier: isJoint(rules) && tier !== "none",
+    redo: config.redo ?? (tier === "none" ? "reprefill" : "swap"),
+    failsOnOverflow: false,
+    headroomTokens: 0,
+  };
+}
+
+/** The engine exists before its listener does. */
+function forward(heard: { listener: JointListener | null }): JointListener {
+  const to = (): JointListener => heard.listener!;
+  return {
+    loaded: (...a) => to().loaded(...a),
+    evicted: (...a) => to().evicted(...a),
+    hostDropped: (...a) => to().hostDropped(...a),
+    released: (...a) => to().released(...a),
+    overflow: (...a) => to().overflow(...a),
+    later: (...a) => to().later(...a),
+  };
+}
