@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { policiesCommand } from "./commands/policies.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { friendly } from "./friendly.ts";
 
@@ -10,6 +11,7 @@ const program = new Command("topas")
   .showHelpAfterError("(see topas --help)");
 serveCommand(program);
 demoCommand(program);
+policiesCommand(program);
 benchCommand(program);
 
 try {
