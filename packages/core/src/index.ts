@@ -1,8 +1,12 @@
 export { toBlocks, usableBudgetTokens } from "./config.ts";
 export type { CoreConfig, Speeds } from "./config.ts";
 export { decide } from "./decide.ts";
-export { createEstimator, ESTIMATOR_DEFAULTS, meanEstimator } from "./estimate/estimator.ts";
-export type { Estimator, EstimatorOptions, RoundGain } from "./estimate/estimator.ts";
+export { createEstimator, meanEstimator } from "./estimate/estimator.ts";
+export { ESTIMATOR_DEFAULTS } from "./estimate/options.ts";
+export type { EstimatorOptions, RoundGain } from "./estimate/options.ts";
+export { parseProfile, serialiseProfile } from "./estimate/persist.ts";
+export type { ParsedProfile } from "./estimate/persist.ts";
+export type { Estimator } from "./estimate/estimator.ts";
 export type {
   AdmitAction,
   CoreEvent,

@@ -19,6 +19,8 @@ export interface State {
   readonly agentPrefix: Map<string, EntryId>;
   readonly ledger: Ledger;
   readonly profile: Profile;
+  /** Compiled graphs and profile keys that tasks of the same shape share; bounded, rebuilt when missing. */
+  readonly shared: { readonly graphs: Map<string, CompiledGraph>; readonly keys: Map<string, readonly string[]> };
   readonly ageScale: { completed: number; seconds: number };
   readonly counters: Record<string, number>;
   /** Admissions, newest last, at most `ADMISSION_LOG` of them: who overtook whom. */
@@ -28,6 +30,8 @@ export interface State {
   admittingDecisions: number;
   /** Instant of the last decision with a voluntary preemption (at most one per instant). */
   preemptedAtSeconds: number | null;
+  /** Moving spread of the score terms, seconds; absent until a normalised score has decided. */
+  termScales?: { readonly admit: number; readonly cost: number; readonly reuse: number };
 }
 
 /** Running sums in tokens. Physical: free + residentPrefix + residentSession + runningKv + pendingFree = B. */
@@ -74,6 +78,8 @@ export interface RequestState {
   /** Our preempt is under way: its cells sit in pendingFree and it cannot be admitted. */
   pendingFreeTokens: number;
   pendingMode: PreemptMode | null;
+  /** Own prompt tokens it found in its session entry and need not compute. */
+  reusedTokens: number;
   /** Private tokens kept in host memory by a swap; its cells count again from the first progress after a resume. */
   swappedTokens: number;
   preemptions: number;
@@ -120,7 +126,17 @@ export interface StageState {
   status: StageStatus;
   /** e_v: LLM service received by this visit of the stage, seconds at reference speed. */
   attainedSeconds: number;
+  /** Of it, what preemptions of this visit destroyed and has to be done again. */
+  lostSeconds: number;
   rounds: number;
+  /** Calls finished in this task, all visits together. */
+  visits: number;
+  /** End of its last call; null: none yet. */
+  roundEndSeconds: number | null;
+  /** Sums over the calls of this visit, in the order of `STAGE` (estimate/profile.ts). */
+  sums: number[] | null;
+  /** Where its last finished visit stands in the profile, by level of `keys`. */
+  marks: readonly number[] | null;
   declared: {
     readonly rounds: { readonly max: number; readonly mean: number } | null;
     readonly serviceSeconds: number | null;
@@ -151,6 +167,14 @@ export interface TaskState {
   readonly stages: Map<string, StageState>;
   /** By component index of the graph. */
   readonly loops: Map<number, LoopState>;
+  /** Counts its events: what was derived from an older one is stale. */
+  revision: number;
+  /** Over finished calls: sum of ln(output / profile mean) and of its square (difficulty, algorithm 2.6). */
+  readonly outcome: { calls: number; logSum: number; logSquares: number };
+  /** Undeclared structure: its first agent, and the specialists' longest path since that agent's last call (2.8). */
+  lead: { readonly agent: string; visits: number; phaseSeconds: number; groupSeconds: number } | null;
+  /** Stage of its last call. */
+  lastStage: string | null;
   hints: TaskHints;
   /** Attained service when `hints.remainingPathSeconds` was stated. */
   hintAttainedSeconds: number;
@@ -182,6 +206,7 @@ export function createState(config: CoreConfig): State {
       pinned: 0,
     },
     profile: emptyProfile(),
+    shared: { graphs: new Map(), keys: new Map() },
     ageScale: { completed: 0, seconds: 1 },
     counters: {},
     admissions: [],

@@ -1,5 +1,6 @@
 import type { AdmitAction, Decision, EvictAction, LoadAction, PreemptAction } from "../events.ts";
 import { beginEvict, makeAbsent, pin, recountCells, releaseCells, setPromise, touch } from "../ledger.ts";
+import { moveScales } from "../search/scales.ts";
 import { ADMISSION_LOG, count, type State } from "../state.ts";
 import { backToQueue } from "./request.ts";
 
@@ -10,6 +11,8 @@ export function applyCommitted(state: State, decision: Decision): void {
   for (const action of decision.load) commitLoad(state, action);
   for (const action of decision.admit) commitAdmit(state, action);
   if (decision.preempt.length > 0) state.preemptedAtSeconds = state.nowSeconds;
+  if (decision.searchTruncated === true) count(state, "searchTruncated");
+  if (decision.termSpread !== undefined) state.termScales = moveScales(state.termScales, decision.termSpread);
   if (decision.admit.length === 0) return;
   state.admittingDecisions += 1;
   for (const why of decision.why) {
@@ -72,8 +75,10 @@ function commitAdmit(state: State, action: AdmitAction): void {
   }
   continueSession(state, id);
   if (request.swappedTokens === 0) recountCells(state, request);
-  const stage = state.tasks.get(request.spec.task)?.stages.get(request.spec.stage);
+  const task = state.tasks.get(request.spec.task);
+  const stage = task?.stages.get(request.spec.stage);
   if (stage !== undefined) stage.status = "running";
+  if (task !== undefined) task.revision += 1;
   state.admissions.push({ request: id, readySeq: request.readySeq, admitSeq: request.admitSeq });
   if (state.admissions.length > ADMISSION_LOG) state.admissions.splice(0, state.admissions.length - ADMISSION_LOG);
 }
@@ -85,6 +90,6 @@ function continueSession(state: State, id: string): void {
   const entry = session === null ? undefined : state.entries.get(`session:${session.id}`);
   if (entry === undefined || entry.phase !== "resident" || entry.base !== request.prefix) return;
   if (request.filledTokens === 0)
-    request.filledTokens = Math.max(0, Math.min(session!.reusableTokens, entry.tokens, ownPromptTokens));
+    request.reusedTokens = request.filledTokens = Math.max(0, Math.min(session!.reusableTokens, entry.tokens, ownPromptTokens));
   makeAbsent(state, entry, false);
 }

@@ -1,6 +1,6 @@
 import { trim } from "../bounded.ts";
 import { toBlocks } from "../config.ts";
-import { observeCall } from "../estimate/profile.ts";
+import { learnCall, learnReady } from "../estimate/learn.ts";
 import type { EntryId, ProgressDelta, RequestSpec } from "../events.ts";
 import { frameKey } from "../frame-key.ts";
 import { enterLoop, finishPredecessors, refreshReadiness } from "../graph/progress.ts";
@@ -24,6 +24,8 @@ export function applyReady(state: State, spec: RequestSpec): void {
   }
   const task = state.tasks.get(spec.task)!;
   const stage = openStage(state, task, spec);
+  learnReady(state, task, stage);
+  task.revision += 1;
   const prefix = spec.prefix === null || !(spec.prefix.tokens > 0) ? null : entryFor(state, spec);
   if (prefix !== null) {
     state.agentPrefix.set(frameKey(task.tenant, stage.agent), prefix.id);
@@ -50,6 +52,7 @@ export function applyReady(state: State, spec: RequestSpec): void {
     cells: 0,
     pendingFreeTokens: 0,
     pendingMode: null,
+    reusedTokens: 0,
     swappedTokens: 0,
     preemptions: 0,
     cooldownSeconds: null,
@@ -65,24 +68,37 @@ export function applyReady(state: State, spec: RequestSpec): void {
 function openStage(state: State, task: TaskState, spec: RequestSpec): StageState {
   let stage = task.stages.get(spec.stage);
   if (stage === undefined) {
-    stage = newVirtualStage(task.tenant, spec.stage, spec.agent);
+    stage = newVirtualStage(state, task.tenant, spec.stage, spec.agent);
     task.stages.set(spec.stage, stage);
   }
   if (stage.request !== null) count(state, "parallelCallsOfOneStage");
   if (stage.virtual) {
     if (stage.status === "done" && task.graph !== null) count(state, "stagesReopened");
-    if (stage.status === "done") stage.attainedSeconds = 0;
+    if (stage.status === "done") newVisit(stage);
   } else {
     finishPredecessors(state, task, spec.stage);
     const inLoop = task.loops.has(task.graph!.nodeOf.get(spec.stage)!);
     enterLoop(state, task, stage);
-    if (stage.status === "done" && inLoop) stage.attainedSeconds = stage.rounds = 0;
+    if (stage.status === "done" && inLoop) newVisit(stage);
     else if (stage.status === "done" || stage.status === "skipped") count(state, "stagesReopened");
   }
   stage.status = "ready";
   stage.request = spec.id;
   refreshReadiness(task);
   return stage;
+}
+
+/** The stage is called once more after it was done: what it attained belongs to the visit before. */
+function newVisit(stage: StageState): void {
+  stage.attainedSeconds = stage.lostSeconds = stage.rounds = 0;
+  stage.sums = null;
+}
+
+/** Service that a preemption destroys, seconds: the prompt is computed again, and in mode redecode every token too. */
+function lostSeconds(state: State, request: RequestState, kept: "cancel" | "redecode"): number {
+  const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
+  const computed = Math.max(0, request.filledTokens - request.reusedTokens);
+  return p * computed + (kept === "redecode" ? h * request.decodedTokens : 0);
 }
 
 function entryFor(state: State, spec: RequestSpec): EntryState {
@@ -142,7 +158,10 @@ export function applyProgress(state: State, delta: ProgressDelta): void {
   const served = p * prefilled + h * decoded;
   const task = state.tasks.get(request.spec.task);
   const stage = task?.stages.get(request.spec.stage);
-  if (task !== undefined) task.attainedSeconds += served;
+  if (task !== undefined) {
+    task.attainedSeconds += served;
+    task.revision += 1;
+  }
   if (stage !== undefined) stage.attainedSeconds += served;
   const limit = Math.max(0, request.spec.maxTokens);
   const grown = request.spec.ownPromptTokens + Math.min(limit, generatedTokens(request) + 32);
@@ -176,7 +195,10 @@ function leave(
   const task = state.tasks.get(request.spec.task);
   const stage = task?.stages.get(request.spec.stage);
   if (stage?.request === id) stage.request = null;
-  if (task !== undefined) task.live -= 1;
+  if (task !== undefined) {
+    task.live -= 1;
+    task.revision += 1;
+  }
   releaseCells(state, request);
   setPromise(state, request, 0);
   state.ledger.pendingFree -= request.pendingFreeTokens;
@@ -203,7 +225,7 @@ export function applyRoundDone(state: State, id: string, retainedTokens: number)
   const { request, task, stage } = left;
   if (retainedTokens > 0) retain(state, request, retainedTokens);
   if (task === undefined || stage === undefined) return;
-  observeCall(state.profile, stage.keys, request.spec.ownPromptTokens, generatedTokens(request));
+  learnCall(state, task, stage, request);
   stage.rounds += 1;
   const { rounds } = stage.declared;
   if (rounds !== null && stage.rounds < rounds.max) stage.status = "toolWait";
@@ -241,12 +263,15 @@ export function applyLeft(state: State, id: string, outcome: "cancelled" | "fail
 /** Back to the queue with its place kept. What it keeps depends on the mode: swap all, cancel its token ids, redecode nothing. */
 export function backToQueue(state: State, request: RequestState, kept: "swap" | "cancel" | "redecode"): void {
   const id = request.spec.id;
+  const stage = state.tasks.get(request.spec.task)?.stages.get(request.spec.stage);
+  if (stage !== undefined && kept !== "swap") stage.lostSeconds += lostSeconds(state, request, kept);
   state.running.delete(id);
   state.waiting.set(id, request);
   setPromise(state, request, 0);
   request.creditSeconds = 0;
   request.admittedSeconds = null;
   request.cooldownSeconds = state.nowSeconds;
+  if (kept !== "swap") request.reusedTokens = 0;
   if (kept === "swap") request.swappedTokens = request.filledTokens + request.decodedTokens;
   else {
     request.swappedTokens = 0;
@@ -254,8 +279,9 @@ export function backToQueue(state: State, request: RequestState, kept: "swap" | 
     request.redoneTokens = kept === "cancel" ? request.redoneTokens + request.decodedTokens : 0;
     request.decodedTokens = 0;
   }
-  const stage = state.tasks.get(request.spec.task)?.stages.get(request.spec.stage);
   if (stage !== undefined) stage.status = "ready";
+  const task = state.tasks.get(request.spec.task);
+  if (task !== undefined) task.revision += 1;
   const entry = request.prefix === null ? undefined : state.entries.get(request.prefix);
   if (entry !== undefined) {
     touch(state, entry);

@@ -1,7 +1,8 @@
-import { observeStage, observeTask, profileKeys } from "../estimate/profile.ts";
+import { cleanHints } from "../estimate/hints.ts";
+import { learnStage, learnTask } from "../estimate/learn.ts";
+import { sharedGraph, sharedKeys } from "../estimate/shared.ts";
 import type { Graph, TaskHints, TaskSpec } from "../events.ts";
-import { compileGraph } from "../graph/compile.ts";
-import { leaveLoopStage, refreshReadiness } from "../graph/progress.ts";
+import { finishPredecessors, leaveLoopStage, predecessorsLive, refreshReadiness } from "../graph/progress.ts";
 import { validateGraph } from "../graph/validate.ts";
 import { forgetIfUnused } from "../ledger.ts";
 import { count, type StageState, type State, type TaskState } from "../state.ts";
@@ -16,11 +17,15 @@ export function applyTaskArrived(state: State, spec: TaskSpec): void {
     id: spec.id,
     tenant: spec.tenant,
     workflow: spec.workflow,
-    arrivalSeconds: Math.min(spec.arrivalSeconds, state.nowSeconds),
+    arrivalSeconds: Number.isFinite(spec.arrivalSeconds) ? Math.min(spec.arrivalSeconds, state.nowSeconds) : state.nowSeconds,
     weight: weight > 0 && Number.isFinite(weight) ? weight : 1,
     graph: null,
     stages: new Map(),
     loops: new Map(),
+    revision: 0,
+    outcome: { calls: 0, logSum: 0, logSquares: 0 },
+    lead: null,
+    lastStage: null,
     hints: {},
     hintAttainedSeconds: 0,
     attainedSeconds: 0,
@@ -37,7 +42,8 @@ export function applyGraph(state: State, id: string, graph: Graph): void {
   if (task === undefined) return count(state, "unknownTasks");
   if (!validateGraph(graph).ok) return count(state, "graphsRefused");
   if (task.graph !== null) count(state, "graphsRevised");
-  const compiled = compileGraph(graph);
+  const compiled = sharedGraph(state, graph);
+  task.revision += 1;
   const before = new Map(task.stages);
   const loopsBefore = new Map<string, TaskState["loops"] extends Map<number, infer L> ? L : never>();
   task.graph?.nodes.forEach((node, index) => {
@@ -61,15 +67,16 @@ export function applyGraph(state: State, id: string, graph: Graph): void {
       task.stages.set(stage.id, {
         id: stage.id,
         agent: stage.agent,
-        keys: profileKeys(task.tenant, stage.agent, stage.id),
+        keys: sharedKeys(state, task.tenant, stage.agent, stage.id),
         status: old?.status ?? "blocked",
         attainedSeconds: old?.attainedSeconds ?? 0,
+        lostSeconds: old?.lostSeconds ?? 0,
         rounds: old?.rounds ?? 0,
-        declared: {
-          rounds: stage.rounds ?? null,
-          serviceSeconds: stage.serviceSeconds ?? null,
-          outputTokens: stage.expectedOutputTokens ?? null,
-        },
+        visits: old?.visits ?? 0,
+        roundEndSeconds: old?.roundEndSeconds ?? null,
+        sums: old?.sums ?? null,
+        marks: old?.marks ?? null,
+        declared: compiled.declared.get(stage.id)!,
         virtual: false,
         request: old?.request ?? null,
         voluntaryPreemptions: old?.voluntaryPreemptions ?? 0,
@@ -80,34 +87,49 @@ export function applyGraph(state: State, id: string, graph: Graph): void {
   refreshReadiness(task);
 }
 
-/** Hints replace earlier ones field by field; absurd numbers are dropped and counted. */
+/** Hints replace earlier ones field by field; absurd values are dropped or clamped, and counted. */
 export function applyHints(state: State, id: string, stageId: string | null, hints: TaskHints): void {
   const task = state.tasks.get(id);
   if (task === undefined) return count(state, "unknownTasks");
-  const clean: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(hints)) {
-    if (typeof value === "number" && !(Number.isFinite(value) && value >= 0)) count(state, "hintsRefused");
-    else if (value !== undefined) clean[key] = value;
-  }
-  const valid = clean as TaskHints;
+  const { expectedOutputTokens, ...rest } = cleanHints(state, hints);
   const stage = stageId === null ? undefined : task.stages.get(stageId);
-  if (stage !== undefined && valid.expectedOutputTokens !== undefined) {
-    stage.declared = { ...stage.declared, outputTokens: valid.expectedOutputTokens };
-    delete clean["expectedOutputTokens"];
-  }
-  task.hints = { ...task.hints, ...clean };
-  if (valid.remainingPathSeconds !== undefined) task.hintAttainedSeconds = task.attainedSeconds;
+  const output = expectedOutputTokens === undefined ? {} : { expectedOutputTokens };
+  if (stage !== undefined && expectedOutputTokens !== undefined)
+    stage.declared = { ...stage.declared, outputTokens: expectedOutputTokens };
+  task.hints = { ...task.hints, ...rest, ...(stage === undefined ? output : {}) };
+  task.revision += 1;
+  if (rest.remainingPathSeconds !== undefined || rest.remainingWorkSeconds !== undefined)
+    task.hintAttainedSeconds = task.attainedSeconds;
+  if (rest.readyStages !== undefined) believeReady(state, task, rest.readyStages);
 }
 
-export function newVirtualStage(tenant: string, id: string, agent: string): StageState {
+/** A stage said to be ready proves its predecessors over, unless one of them is seen to have a live call. */
+function believeReady(state: State, task: TaskState, stages: readonly string[]): void {
+  for (const id of stages) {
+    const stage = task.stages.get(id);
+    if (stage === undefined) count(state, "unknownStages");
+    else if (stage.status === "blocked" && predecessorsLive(task, id)) count(state, "graphContradictions");
+    else if (stage.status === "blocked") finishPredecessors(state, task, id);
+  }
+  refreshReadiness(task);
+}
+
+const NOTHING_DECLARED = { rounds: null, serviceSeconds: null, outputTokens: null } as const;
+
+export function newVirtualStage(state: State, tenant: string, id: string, agent: string): StageState {
   return {
     id,
     agent,
-    keys: profileKeys(tenant, agent, id),
+    keys: sharedKeys(state, tenant, agent, id),
     status: "ready",
     attainedSeconds: 0,
+    lostSeconds: 0,
     rounds: 0,
-    declared: { rounds: null, serviceSeconds: null, outputTokens: null },
+    visits: 0,
+    roundEndSeconds: null,
+    sums: null,
+    marks: null,
+    declared: NOTHING_DECLARED,
     virtual: true,
     request: null,
     voluntaryPreemptions: 0,
@@ -118,7 +140,8 @@ export function newVirtualStage(tenant: string, id: string, agent: string): Stag
 export function finishStage(state: State, task: TaskState, stage: StageState): void {
   if (stage.status === "done" || stage.status === "skipped") return;
   stage.status = "done";
-  observeStage(state.profile, stage.keys, stage.attainedSeconds, stage.rounds);
+  task.revision += 1;
+  learnStage(state, task, stage);
   leaveLoopStage(task, stage);
   refreshReadiness(task);
 }
@@ -137,6 +160,7 @@ export function applyStageSkipped(state: State, id: string, stageId: string): vo
   if (task === undefined || stage === undefined) return count(state, "unknownStages");
   if (stage.request !== null) return count(state, "graphContradictions");
   stage.status = "skipped";
+  task.revision += 1;
   refreshReadiness(task);
 }
 
@@ -148,9 +172,10 @@ export function applyTaskOver(state: State, id: string, outcome: "done" | "cance
     state.ageScale.completed += 1;
     const weight = Math.max(0.02, 1 / state.ageScale.completed);
     state.ageScale.seconds += weight * (Math.max(1, task.attainedSeconds) - state.ageScale.seconds);
-    observeTask(state.profile, task.tenant, task.workflow, task.callsStarted);
+    learnTask(state, task);
   }
   task.done = true;
+  task.revision += 1;
   for (const entry of state.entries.values()) if (entry.task === id) entry.dead = true;
   forgetTaskIfOver(state, task);
 }

@@ -1,214 +1,217 @@
-import { generatedTokens, type RequestState, type StageState, type State, type TaskState } from "../state.ts";
 import { frameKey } from "../frame-key.ts";
-import { blendedMean, PRIOR } from "./profile.ts";
+import { buildJointPath, type JointPath } from "../graph/joint-path.ts";
+import { generatedTokens, type RequestState, type StageState, type State, type TaskState } from "../state.ts";
+import { callArea, callSeconds } from "./area.ts";
+import { blendedMean } from "./blend.ts";
+import { cacheOf } from "./cache.ts";
+import { completeOptions, type EstimatorOptions } from "./options.ts";
+import { DECLARED_WEIGHT, PRIOR } from "./profile.ts";
+import { anotherRound } from "./rounds.ts";
+import { declaredOutputTokens, grownOutput, nonNegative, outputLimitTokens } from "./stage-lengths.ts";
+import { learnedTail, tailSeconds as tailOf } from "./tail.ts";
+import { createLengths, type TaskLengths } from "./task-lengths.ts";
+import { observedWaits, waitLeft, waitQuantile } from "./waits.ts";
 
-/** The seam between decisions and what is believed about lengths. All results are finite and >= 0. */
-export interface Estimator {
+export { ESTIMATOR_DEFAULTS } from "./options.ts";
+export type { EstimatorOptions, RoundGain } from "./options.ts";
+export { outputLimitTokens } from "./stage-lengths.ts";
+
+/** s(q, o) at the state's reference speeds, seconds. */
+export function serviceSeconds(state: State, promptTokens: number, outputTokens: number): number {
+  return callSeconds(state.config.speeds, promptTokens, outputTokens);
+}
+
+/** What is believed of single calls (algorithm 2.1, 2.7). */
+export interface CallEstimates {
   /** o_r: output tokens expected of the call in all, within [min(8, max), maxTokens]. */
   expectedOutputTokens(request: RequestState): number;
   /** x_r: tokens it will still generate. */
   remainingTokens(request: RequestState): number;
+  /** Output tokens to promise on admission: o_r, or what the receipt asks to reserve instead; never more than can be generated. */
+  reservedOutputTokens(request: RequestState): number;
+  /** s(q, o) of the whole call, seconds. */
+  callServiceSeconds(request: RequestState): number;
+  /** A_r = A(q_r, o_r): KV held times time held by the whole call, prefix excluded, token-seconds. */
+  callAreaTokenSeconds(request: RequestState): number;
+  /** The live call of a stage. */
+  liveCall(stage: StageState): RequestState | null;
+}
+
+/** What is believed of stages and tasks (algorithm 2.4, 2.6 to 2.8). Frozen per stage until something happens to it. */
+export interface TaskEstimates {
   /** E[X]: LLM service of one visit of the stage, seconds. */
   stageSeconds(task: TaskState, stage: StageState): number;
   /** E[Z]: service it still needs given what it has attained, seconds; 0 when over. */
   residualSeconds(task: TaskState, stage: StageState): number;
-  /** T_i of a task whose structure is not declared: service of the calls still expected, seconds. */
+  /** T_i of a task whose structure is not declared: longest path of the calls still expected, seconds. */
   tailSeconds(task: TaskState): number;
-  /** s(q, o) of the whole call, seconds (algorithm 2.1). */
-  callServiceSeconds(request: RequestState): number;
-  /** A_r = A(q_r, o_r): KV held times time held by the whole call, prefix excluded, token-seconds (2.1, 2.7). */
-  callAreaTokenSeconds(request: RequestState): number;
-  /** W_i: remaining KV area of the task, tail included, token-seconds (2.7). */
+  /** Area of the calls still expected of a task whose structure is not declared, token-seconds. */
+  tailAreaTokenSeconds(task: TaskState): number;
+  /** W_i: remaining KV area of the task, tail included, token-seconds. */
   remainingAreaTokenSeconds(task: TaskState): number;
   /** Remaining LLM service of the task summed over its stages, tail included, seconds. */
   remainingWorkSeconds(task: TaskState): number;
-  /** f_i: how much longer this task's outputs are than its profiles say; 1 in mode `mean` (2.6). */
+  /** f_i: how much longer this task's outputs are than its profiles say; 1 in mode `mean`. */
   difficulty(task: TaskState): number;
-  /** Area of the calls still expected of a task whose structure is not declared, token-seconds (2.8). */
-  tailAreaTokenSeconds(task: TaskState): number;
-  /** c_v: chance that the stage makes another round after the ones it has begun, within [0, 1] (2.9). */
+}
+
+/** What is believed of the time between calls (algorithm 2.2, 2.9). */
+export interface WaitEstimates {
+  /** c_v: chance that the stage makes another round after the ones it has begun, within [0, 1]. */
   anotherRoundProbability(task: TaskState, stage: StageState): number;
-  /** Quantile q of the waits seen between two calls, seconds; name: agent or tool (2.2, 2.3). */
+  /** Quantile q of the waits seen between two calls, seconds; name: agent or tool. */
   toolWaitQuantile(tenant: string, name: string, q: number): number;
   /** Observed waits of this agent or tool, ascending, seconds; empty when none was seen. */
-  toolWaits(tenant: string, name: string): readonly number[];
+  toolWaits(tenant: string, name: string): Float64Array;
+  /** Seconds until a stage in toolWait is expected to call again; 0 when it does not wait. */
+  toolWaitLeftSeconds(task: TaskState, stage: StageState): number;
 }
 
-/** s(q, o) = p*q + h*o, seconds. */
-export function serviceSeconds(state: State, promptTokens: number, outputTokens: number): number {
-  const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
-  return p * promptTokens + h * outputTokens;
+/** The seam between decisions and what is believed about lengths. All results are finite and >= 0; asking changes nothing. */
+export interface Estimator extends CallEstimates, TaskEstimates, WaitEstimates {
+  readonly options: EstimatorOptions;
+  /** What `taskPath` reads. */
+  lengths(task: TaskState): TaskLengths;
+  jointPath(task: TaskState): JointPath;
 }
 
-function nonNegative(value: number | null | undefined): number | null {
-  return value !== null && value !== undefined && Number.isFinite(value) && value >= 0 ? value : null;
+/** The estimator with its default options. */
+export function meanEstimator(state: State): Estimator {
+  return createEstimator(state);
 }
-
-/** How lengths are believed (2.5, 2.6). Defaults first: mean; 32 samples; a finished round counts as the whole stage. */
-export interface EstimatorOptions {
-  readonly estimate: "mean" | "posterior" | "correlated";
-  readonly samples: number;
-  readonly roundGain: RoundGain;
-  /** Ablation `topas-inside`: the longest path of mean residuals instead of the mean of longest paths. */
-  readonly inside: boolean;
-  /** Enumerate instead of sampling when there are at most so many combinations of residual values. */
-  readonly exactUpTo: number;
-}
-
-/** What a finished call takes off the path: the whole stage, or at most this call's own service (3.4, ambiguity 1). */
-export type RoundGain = "stage" | "call";
-
-export const ESTIMATOR_DEFAULTS: EstimatorOptions = {
-  estimate: "mean",
-  samples: 32,
-  roundGain: "stage",
-  inside: false,
-  exactUpTo: 64,
-};
 
 /** The estimator of a state; it reads the state when asked and never writes it. */
-export function createEstimator(state: State, _options: Partial<EstimatorOptions> = {}): Estimator {
-  return meanEstimator(state);
-}
-
-/** Means per (tenant, agent, stage) with the built-in prior; no distribution. */
-export function meanEstimator(state: State): Estimator {
-  const outputMean = (keys: readonly string[], declared: number | null): number =>
-    blendedMean(
-      state.profile,
-      keys,
-      (s) => s.calls,
-      (s) => s.outputTokens,
-      PRIOR.outputTokens,
-      declared,
-    );
+export function createEstimator(state: State, changes: Partial<EstimatorOptions> = {}): Estimator {
+  const options = completeOptions(changes);
+  const { speeds } = state.config;
+  const lengths = createLengths(state, options);
+  const difficulty = (task: TaskState): number => (options.estimate === "mean" ? 1 : lengths(task).factor);
 
   const expectedOutputTokens = (request: RequestState): number => {
-    const { spec } = request;
-    const task = state.tasks.get(spec.task);
-    const stage = task?.stages.get(spec.stage);
-    const declared =
-      nonNegative(spec.expectedOutputTokens) ??
-      nonNegative(stage?.declared.outputTokens) ??
-      nonNegative(task?.hints.expectedOutputTokens);
-    const limit = outputLimitTokens(request);
-    const mean = Math.max(8, outputMean(stage?.keys ?? [], declared));
-    const y = generatedTokens(request);
-    return Math.min(limit, y > Math.min(limit, mean) ? Math.max(mean, 1.3 * y + 32) : mean);
-  };
-
-  const remainingTokens = (request: RequestState): number => {
-    const y = generatedTokens(request);
-    const left = Math.max(0, outputLimitTokens(request) - y);
-    return Math.min(left, Math.max(expectedOutputTokens(request) - y, 0.3 * y, 32));
-  };
-
-  const callSeconds = (stage: StageState): number => {
-    const { keys } = stage;
-    const prompt = blendedMean(
+    const task = state.tasks.get(request.spec.task);
+    const stage = task?.stages.get(request.spec.stage);
+    const declared = declaredOutputTokens(task, stage, request);
+    const keys = stage?.keys ?? [];
+    const factor = task === undefined ? 1 : difficulty(task);
+    const mean = blendedMean(
       state.profile,
       keys,
       (s) => s.calls,
-      (s) => s.promptTokens,
-      PRIOR.promptTokens,
-      null,
+      (s) => s.outputTokens * factor,
+      PRIOR.outputTokens * factor,
+      declared,
     );
-    const output = outputMean(keys, nonNegative(stage.declared.outputTokens));
-    return serviceSeconds(state, prompt, output);
+    return grownOutput(request, mean);
   };
-
-  const stageSeconds = (_task: TaskState, stage: StageState): number => {
-    const { keys } = stage;
-    const declared = nonNegative(stage.declared.serviceSeconds);
-    if (declared !== null)
-      return blendedMean(
-        state.profile,
-        keys,
-        (s) => s.stages,
-        (s) => s.serviceSeconds,
-        0,
-        declared,
-      );
-    const learned = state.profile.stats.get(keys[0] ?? "");
-    if (learned !== undefined && learned.stages >= 8) return learned.serviceSeconds;
-    const live = stage.request === null ? undefined : state.requests.get(stage.request);
-    const call =
-      live === undefined ? callSeconds(stage) : serviceSeconds(state, live.spec.ownPromptTokens, expectedOutputTokens(live));
-    return call * Math.max(1, nonNegative(stage.declared.rounds?.mean) ?? 1);
-  };
+  const liveCall = (stage: StageState): RequestState | null =>
+    stage.request === null ? null : (state.requests.get(stage.request) ?? null);
+  const slotOf = (task: TaskState, stage: StageState): number | undefined => lengths(task).slots.get(stage.id);
 
   const residualSeconds = (task: TaskState, stage: StageState): number => {
-    if (stage.status === "done" || stage.status === "skipped" || stage.status === "failed") return 0;
-    const whole = stageSeconds(task, stage);
-    if (stage.attainedSeconds <= 0) return whole;
-    return Math.max(state.config.speeds.decodeSecondsPerToken, whole - stage.attainedSeconds);
+    const slot = slotOf(task, stage);
+    return slot === undefined ? 0 : lengths(task).mean[slot]!;
   };
-
   const tailSeconds = (task: TaskState): number => {
-    const hinted = nonNegative(task.hints.remainingPathSeconds);
-    if (hinted !== null) {
-      let live = 0;
+    let live = 0;
+    if (task.live > 0 && task.hints.remainingPathSeconds !== undefined)
       for (const stage of task.stages.values()) if (stage.request !== null) live = Math.max(live, residualSeconds(task, stage));
-      return Math.max(0, hinted - (task.attainedSeconds - task.hintAttainedSeconds) - live);
-    }
-    const seen = state.profile.callsPerTask.get(frameKey(task.tenant, task.workflow ?? ""));
-    const calls = seen === undefined ? PRIOR.callsPerTask : (seen.mean * seen.tasks + PRIOR.callsPerTask) / (seen.tasks + 1);
-    const left = Math.max(0, calls - task.callsStarted);
-    if (left === 0) return 0;
-    const keys = [frameKey(task.tenant)];
-    const prompt = blendedMean(
-      state.profile,
-      keys,
-      (s) => s.calls,
-      (s) => s.promptTokens,
-      PRIOR.promptTokens,
-      null,
-    );
-    const output = blendedMean(
-      state.profile,
-      keys,
-      (s) => s.calls,
-      (s) => s.outputTokens,
-      PRIOR.outputTokens,
-      null,
-    );
-    return left * serviceSeconds(state, prompt, output);
+    return task.done ? 0 : tailOf(state, task, difficulty(task), live);
   };
+  const openTail = (task: TaskState) => (task.graph === null && !task.done ? learnedTail(state, task, difficulty(task)) : null);
 
-  const unfinished = (task: TaskState): StageState[] =>
-    [...task.stages.values()].filter((stage) => stage.request !== null || !stage.virtual);
-  const area = (q: number, o: number): number => {
-    const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
-    return h * (q * o + (o * o) / 2) + p * q * q;
+  const sum = (task: TaskState, of: "mean" | "area"): number => {
+    if (task.done || task.failure !== null) return 0;
+    const known = lengths(task);
+    const values = known[of];
+    let total = 0;
+    for (const value of values) total += value;
+    return total + loopsAhead(task, known, of);
   };
   const remainingWorkSeconds = (task: TaskState): number =>
-    unfinished(task).reduce((sum, stage) => sum + residualSeconds(task, stage), task.graph === null ? tailSeconds(task) : 0);
+    blendWork(task, sum(task, "mean") + (openTail(task)?.workSeconds ?? 0), trust(state, task));
+
+  const { paths } = cacheOf(state);
+  const pathName = `${options.estimate}|${options.samples}|${options.exactUpTo}|${options.inside}`;
+  let byTask = paths.get(pathName);
+  if (byTask === undefined) paths.set(pathName, (byTask = new WeakMap()));
+  const known = byTask;
+
   return {
+    options,
+    lengths,
+    jointPath(task) {
+      const stages = lengths(task);
+      const old = known.get(task);
+      if (old?.revision === stages.revision) return old;
+      const path = buildJointPath(task, stages, task.graph === null ? tailSeconds(task) : 0, options);
+      known.set(task, path);
+      return path;
+    },
     expectedOutputTokens,
-    remainingTokens,
-    stageSeconds,
+    remainingTokens(request) {
+      const y = generatedTokens(request);
+      const left = Math.max(0, outputLimitTokens(request) - y);
+      return Math.min(left, Math.max(expectedOutputTokens(request) - y, 0.3 * y, 32));
+    },
+    reservedOutputTokens(request) {
+      const asked = nonNegative(state.tasks.get(request.spec.task)?.hints.reserveTokens);
+      const expected = asked === null ? expectedOutputTokens(request) : Math.max(0, asked - request.spec.ownPromptTokens);
+      return Math.min(outputLimitTokens(request), Math.max(expected, generatedTokens(request) + 32));
+    },
+    callServiceSeconds: (request) => callSeconds(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    callAreaTokenSeconds: (request) => callArea(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    liveCall,
+    stageSeconds(task, stage) {
+      const slot = slotOf(task, stage);
+      return slot === undefined ? 0 : lengths(task).whole[slot]!;
+    },
     residualSeconds,
     tailSeconds,
-    callServiceSeconds: (request) => serviceSeconds(state, request.spec.ownPromptTokens, expectedOutputTokens(request)),
-    callAreaTokenSeconds: (request) => area(request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    tailAreaTokenSeconds: (task) => openTail(task)?.areaTokenSeconds ?? 0,
     remainingAreaTokenSeconds(task) {
-      const call = serviceSeconds(state, PRIOR.promptTokens, PRIOR.outputTokens);
-      return (remainingWorkSeconds(task) / call) * area(PRIOR.promptTokens, PRIOR.outputTokens);
+      const area = sum(task, "area") + (openTail(task)?.areaTokenSeconds ?? 0);
+      const work = sum(task, "mean") + (openTail(task)?.workSeconds ?? 0);
+      return work > 0 ? (area * blendWork(task, work, trust(state, task))) / work : area;
     },
     remainingWorkSeconds,
-    difficulty: () => 1,
-    tailAreaTokenSeconds(task) {
-      const call = serviceSeconds(state, PRIOR.promptTokens, PRIOR.outputTokens);
-      return ((task.graph === null ? tailSeconds(task) : 0) / call) * area(PRIOR.promptTokens, PRIOR.outputTokens);
-    },
-    anotherRoundProbability: () => 0.5,
-    toolWaitQuantile: () => 0.07,
-    toolWaits: () => [],
+    difficulty,
+    anotherRoundProbability: (_task, stage) => anotherRound(state, stage),
+    toolWaitQuantile: (tenant, name, q) => waitQuantile(state.profile, tenant, name, q),
+    toolWaits: (tenant, name) => observedWaits(state.profile, tenant, name),
+    toolWaitLeftSeconds: (task, stage) => waitLeft(state, task, stage),
   };
 }
 
-/** The client's output limit; a limit that is absent or absurd counts as 0 or more, never NaN. */
-export function outputLimitTokens(request: RequestState): number {
-  const max = request.spec.maxTokens;
-  return max > 0 ? max : 0;
+/** Rounds still to begin of declared loops, beyond what is open of the present one: seconds or token-seconds. */
+function loopsAhead(task: TaskState, known: TaskLengths, of: "mean" | "area"): number {
+  let total = 0;
+  for (const [index, loop] of task.loops) {
+    const node = task.graph!.nodes[index]!;
+    if (loop.exited || node.loop === null) continue;
+    const begun = loop.roundsDone + (loop.open ? 1 : 0);
+    const rounds = begun >= node.loop.max ? 0 : Math.min(node.loop.max - begun, Math.max(1, node.loop.mean - begun));
+    for (const { id } of node.stages) {
+      const slot = known.slots.get(id)!;
+      const whole = of === "mean" ? known.whole[slot]! : known.wholeArea[slot]!;
+      const ahead = loop.open ? 0 : known[of][slot]!;
+      total += task.stages.get(id)!.status === "skipped" ? 0 : rounds * whole - ahead;
+    }
+  }
+  return total;
+}
+
+/** Samples behind the learned work: what a declared amount of work has to be weighed against. */
+function trust(state: State, task: TaskState): number {
+  if (task.graph === null) return state.profile.workflows.get(frameKey(task.tenant, task.workflow ?? ""))?.tasks ?? 0;
+  let least = Infinity;
+  for (const stage of task.stages.values()) least = Math.min(least, state.profile.stats.get(stage.keys[0] ?? "")?.stages ?? 0);
+  return Math.min(512, least === Infinity ? 0 : least);
+}
+
+/** A declared remaining work counts as 4 pseudo-samples against what was learned (2.3), less what was served since. */
+function blendWork(task: TaskState, learnedSeconds: number, samples: number): number {
+  const hinted = nonNegative(task.hints.remainingWorkSeconds);
+  if (hinted === null || task.done) return learnedSeconds;
+  const declared = Math.max(0, hinted - (task.attainedSeconds - task.hintAttainedSeconds));
+  return (learnedSeconds * samples + declared * DECLARED_WEIGHT) / (samples + DECLARED_WEIGHT);
 }

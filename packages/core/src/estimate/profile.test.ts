@@ -3,7 +3,8 @@ import { MOST_KEYS } from "../bounded.ts";
 import { step } from "../step.ts";
 import { admit, fresh, ready } from "../testing/builders.ts";
 import { meanEstimator } from "./estimator.ts";
-import { blendedMean, emptyProfile, observeCall, PRIOR, profileKeys } from "./profile.ts";
+import { blendedMean } from "./blend.ts";
+import { emptyProfile, observeCall, PRIOR, profileKeys } from "./profile.ts";
 
 const output = (profile: ReturnType<typeof emptyProfile>, keys: readonly string[], declared: number | null = null): number =>
   blendedMean(

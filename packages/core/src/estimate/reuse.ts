@@ -1,24 +1,92 @@
 import type { EntryId } from "../events.ts";
 import { frameKey } from "../frame-key.ts";
-import { nodeOver } from "../graph/progress.ts";
-import type { TaskState } from "../state.ts";
+import { frontier, nodeOver } from "../graph/progress.ts";
+import type { State, TaskState } from "../state.ts";
 import type { View } from "../view.ts";
+import { cacheOf } from "./cache.ts";
+import { stepsAhead } from "./steps.ts";
+
+/** What one task makes likely, kept until its next event. Agents, since a prefix may change under them. */
+export interface TaskReuse {
+  readonly revision: number;
+  readonly next: readonly string[];
+  readonly soon: ReadonlyMap<string, number>;
+  readonly steps: ReadonlyMap<string, number>;
+}
 
 /** n_a(t): not-yet-ready stages per prefix whose unfinished predecessors are all running now. One hop, no further (algorithm 2.9). */
 export function nearTermReuse(view: View): ReadonlyMap<EntryId, number> {
   const out = new Map<EntryId, number>();
-  for (const task of view.state.tasks.values()) {
-    if (task.live === 0 || task.done || task.failure !== null || task.graph === null) continue;
-    for (const agent of nextAgents(task)) {
-      const entry = view.state.agentPrefix.get(frameKey(task.tenant, agent));
-      if (entry !== undefined) out.set(entry, (out.get(entry) ?? 0) + 1);
-    }
+  const { state } = view;
+  const seen = new Set<TaskState>();
+  for (const request of state.running.values()) {
+    const task = state.tasks.get(request.spec.task);
+    if (task === undefined || seen.has(task)) continue;
+    seen.add(task);
+    if (task.done || task.failure !== null) continue;
+    for (const agent of reuseOf(view, task).next) add(out, prefixOf(state, task, agent), 1);
+    const hinted = task.graph === null ? task.hints.nearTermReuse : undefined;
+    if (hinted !== undefined && request.prefix !== null) add(out, request.prefix, hinted);
   }
   return out;
 }
 
+/**
+ * soon_a: uses of each prefix expected soon: waiting requests, tools about to answer, and per frontier stage f another round
+ * with c_f or else its successors with (1 - c_f)/openPreds (algorithm 2.9).
+ */
+export function soonUses(view: View): ReadonlyMap<EntryId, number> {
+  const out = new Map<EntryId, number>();
+  const { state } = view;
+  for (const request of state.waiting.values()) if (request.prefix !== null) add(out, request.prefix, 1);
+  for (const task of state.tasks.values()) {
+    if (task.done || task.failure !== null || task.lastStage === null) continue;
+    for (const [agent, uses] of reuseOf(view, task).soon) add(out, prefixOf(state, task, agent), uses);
+  }
+  return out;
+}
+
+/** steps_a: stages between now and the nearest use of each prefix: 0 waiting, 1 running or in a tool; absent: none known (2.9). */
+export function stepsToUse(view: View): ReadonlyMap<EntryId, number> {
+  const out = new Map<EntryId, number>();
+  const { state } = view;
+  const nearest = (entry: EntryId | undefined, steps: number): void => {
+    if (entry !== undefined && steps < (out.get(entry) ?? Infinity)) out.set(entry, steps);
+  };
+  for (const request of state.waiting.values()) nearest(request.prefix ?? undefined, 0);
+  for (const request of state.running.values()) nearest(request.prefix ?? undefined, 1);
+  for (const task of state.tasks.values()) {
+    if (task.done || task.failure !== null || task.lastStage === null) continue;
+    for (const [agent, steps] of reuseOf(view, task).steps) nearest(prefixOf(state, task, agent), steps);
+  }
+  return out;
+}
+
+function add(out: Map<EntryId, number>, entry: EntryId | undefined, uses: number): void {
+  if (entry !== undefined && uses > 0) out.set(entry, (out.get(entry) ?? 0) + uses);
+}
+
+function prefixOf(state: State, task: TaskState, agent: string): EntryId | undefined {
+  return state.agentPrefix.get(frameKey(task.tenant, agent));
+}
+
+function reuseOf(view: View, task: TaskState): TaskReuse {
+  const { reuse } = cacheOf(view.state);
+  const known = reuse.get(task);
+  if (known?.revision === task.revision) return known;
+  const fresh: TaskReuse = {
+    revision: task.revision,
+    next: nextAgents(task),
+    soon: soonAgents(view, task),
+    steps: stepsAhead(task),
+  };
+  reuse.set(task, fresh);
+  return fresh;
+}
+
 function nextAgents(task: TaskState): string[] {
-  const { nodes } = task.graph!;
+  if (task.graph === null || task.live === 0) return [];
+  const { nodes } = task.graph;
   const runs = (id: string): boolean => task.stages.get(id)?.status === "running";
   const agents: string[] = [];
   nodes.forEach((node, index) => {
@@ -41,18 +109,42 @@ function nextAgents(task: TaskState): string[] {
   return agents;
 }
 
-/** soon_a: uses of each prefix expected soon, waiting requests included (algorithm 2.9). */
-export function soonUses(view: View): ReadonlyMap<EntryId, number> {
-  const out = new Map<EntryId, number>();
-  for (const request of view.state.waiting.values())
-    if (request.prefix !== null) out.set(request.prefix, (out.get(request.prefix) ?? 0) + 1);
-  return out;
-}
-
-/** steps_a: how many stages away the nearest use of each prefix is; absent: no use is known (algorithm 2.9). */
-export function stepsToUse(view: View): ReadonlyMap<EntryId, number> {
-  const out = new Map<EntryId, number>();
-  for (const request of view.state.running.values()) if (request.prefix !== null) out.set(request.prefix, 1);
-  for (const request of view.state.waiting.values()) if (request.prefix !== null) out.set(request.prefix, 0);
+function soonAgents(view: View, task: TaskState): Map<string, number> {
+  const out = new Map<string, number>();
+  const use = (agent: string, uses: number): void => void out.set(agent, (out.get(agent) ?? 0) + uses);
+  const { estimator, state } = view;
+  if (task.graph === null) {
+    const last = task.lastStage === null ? undefined : task.stages.get(task.lastStage);
+    if (last === undefined) return out;
+    const again = estimator.anotherRoundProbability(task, last);
+    use(last.agent, again);
+    const moves = state.profile.workflows.get(frameKey(task.tenant, task.workflow ?? ""))?.moves.get(last.agent);
+    let total = 0;
+    for (const n of moves?.values() ?? []) total += n;
+    for (const [agent, n] of moves ?? []) use(agent, ((1 - again) * n) / (total + 1));
+    return out;
+  }
+  const { nodes } = task.graph;
+  for (const index of frontier(task)) {
+    const node = nodes[index]!;
+    for (const { id, agent } of node.stages) {
+      const stage = task.stages.get(id)!;
+      if (stage.status === "toolWait") {
+        use(agent, 1);
+        continue;
+      }
+      if (stage.status !== "running") continue;
+      const again = estimator.anotherRoundProbability(task, stage);
+      use(agent, again);
+      const inside = node.loop?.edges.filter(([from]) => from === id) ?? [];
+      const targets = inside.length > 0 ? inside.map(([, to]) => node.stages.find((s) => s.id === to)!.agent) : [];
+      if (node.loop === null) {
+        for (const next of node.succs) {
+          const openPreds = nodes[next]!.preds.filter((pred) => !nodeOver(task, pred)).length;
+          use(nodes[next]!.stages[0]!.agent, (1 - again) / Math.max(1, openPreds));
+        }
+      } else for (const target of targets) use(target, (1 - again) / targets.length);
+    }
+  }
   return out;
 }

@@ -30,6 +30,14 @@ export interface CompiledGraph {
   readonly nodeOf: ReadonlyMap<string, number>;
   /** Position of each stage in one topological order (ties by declaration). */
   readonly topoIndex: ReadonlyMap<string, number>;
+  /** What the graph says of each stage's length. */
+  readonly declared: ReadonlyMap<string, DeclaredLengths>;
+}
+
+export interface DeclaredLengths {
+  readonly rounds: { readonly max: number; readonly mean: number } | null;
+  readonly serviceSeconds: number | null;
+  readonly outputTokens: number | null;
 }
 
 /** Compiles a graph that `validateGraph` accepted. O(stages + edges); a barrier adds the edges between neighbouring levels. */
@@ -77,7 +85,17 @@ export function compileGraph(graph: Graph): CompiledGraph {
       topoIndex.set(stage.id, topoIndex.size);
     }),
   );
-  return { source: graph, nodes, nodeOf, topoIndex };
+  const declared = new Map(
+    graph.stages.map((stage): [string, DeclaredLengths] => [
+      stage.id,
+      {
+        rounds: stage.rounds ?? null,
+        serviceSeconds: stage.serviceSeconds ?? null,
+        outputTokens: stage.expectedOutputTokens ?? null,
+      },
+    ]),
+  );
+  return { source: graph, nodes, nodeOf, topoIndex, declared };
 }
 
 function topological(keys: readonly string[], edges: readonly (readonly [string, string])[]) {

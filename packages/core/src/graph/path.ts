@@ -1,11 +1,11 @@
-import type { Estimator, RoundGain } from "../estimate/estimator.ts";
+import type { Estimator } from "../estimate/estimator.ts";
+import type { RoundGain } from "../estimate/options.ts";
 import type { StageState, TaskState } from "../state.ts";
-import type { GraphNode } from "./compile.ts";
-import { frontier, nodeOver } from "./progress.ts";
+import { NOTHING, partSeconds, type Finished, type JointPath } from "./joint-path.ts";
 
-/** L_i(H) of one task, prepared once per decision. H = stages hypothetically completed. */
+/** L_i(H) of one task, read from its frozen joint samples. H = stages hypothetically completed. */
 export interface TaskPath {
-  /** Remaining path in seconds; never negative. */
+  /** Remaining path in seconds; never negative (Eq. 5). The expectation is outside the maximum. */
   seconds(completed?: Completed): number;
   /** E[Z] of a stage, seconds; 0 for unknown stages. */
   residual(stage: string): number;
@@ -19,98 +19,51 @@ export interface TaskPath {
 /** Whether a stage counts as completed; undefined: none does. */
 export type Completed = ((stage: string) => boolean) | undefined;
 
-interface Part {
-  readonly tail: number;
-  own(completed: Completed): number;
-}
-
-/** Longest remaining path with means: exact for fixed lengths (Eq. 5). Loops count their expected rounds. */
+/** Remaining path of a task: O(samples * frontier) per question, without allocation; the samples are those of the estimator. */
 export function taskPath(task: TaskState, estimator: Estimator): TaskPath {
-  const residuals = new Map<string, number>();
-  const residual = (stage: string): number => {
-    let value = residuals.get(stage);
-    if (value === undefined) {
-      const known = task.stages.get(stage);
-      value = known === undefined ? 0 : estimator.residualSeconds(task, known);
-      residuals.set(stage, value);
-    }
-    return value;
+  const path = estimator.jointPath(task);
+  const lengths = estimator.lengths(task);
+  const { names } = path;
+  let untouched: number | null = null;
+
+  const seconds = (completed: Completed): number => {
+    if (completed !== undefined) return expectation(path, { ...NOTHING, wholly: (slot) => completed(names.get(slot)!) });
+    return (untouched ??= expectation(path, NOTHING));
   };
-  const parts = [...graphParts(task, estimator, residual), ...virtualParts(task, estimator, residual)];
-  let nothingCompleted: number | null = null;
-  const idle = parts.length === 0 && task.graph === null && !task.done ? estimator.tailSeconds(task) : 0;
-  const seconds = (completed?: Completed): number => {
-    if (completed === undefined && nothingCompleted !== null) return nothingCompleted;
-    let longest = idle;
-    for (const part of parts) longest = Math.max(longest, part.own(completed) + part.tail);
-    if (completed === undefined) nothingCompleted = longest;
-    return longest;
-  };
+
   return {
-    residual,
     seconds,
-    delta: (stage, completed) => Math.max(0, seconds(completed) - seconds((id) => id === stage || completed?.(id) === true)),
+    residual(id) {
+      const slot = lengths.slots.get(id);
+      return slot === undefined ? 0 : lengths.mean[slot]!;
+    },
+    delta(id, completed, scope = estimator.options.roundGain) {
+      const slot = lengths.slots.get(id);
+      if (slot === undefined || !names.has(slot)) return 0;
+      const wholly = completed === undefined ? null : (at: number): boolean => completed(names.get(at)!);
+      const upToSeconds = scope === "stage" ? Infinity : liveCallSeconds(task.stages.get(id)!, estimator);
+      return Math.max(0, seconds(completed) - expectation(path, { wholly, slot, upToSeconds }));
+    },
   };
 }
 
-function graphParts(task: TaskState, estimator: Estimator, residual: (stage: string) => number): Part[] {
-  const graph = task.graph;
-  if (graph === null || task.failure !== null || task.done) return [];
-  const down: number[] = Array.from({ length: graph.nodes.length }, () => 0);
-  const tails: number[] = Array.from({ length: graph.nodes.length }, () => 0);
-  for (let index = graph.nodes.length - 1; index >= 0; index--) {
-    const node = graph.nodes[index]!;
-    let tail = 0;
-    for (const next of node.succs) tail = Math.max(tail, down[next]!);
-    tails[index] = tail;
-    down[index] = tail + (nodeOver(task, index) ? 0 : nodeSeconds(task, index, node, estimator, residual, undefined));
+function liveCallSeconds(stage: StageState, estimator: Estimator): number {
+  const live = estimator.liveCall(stage);
+  return live === null ? 0 : estimator.callServiceSeconds(live);
+}
+
+/** Mean over the joint samples of the longest path from any open end. */
+function expectation({ parts, joint, idleSeconds }: JointPath, finished: Finished): number {
+  if (parts.length === 0) return idleSeconds;
+  const { count, weights } = joint;
+  let sum = 0;
+  for (let m = 0; m < count; m++) {
+    let longest = 0;
+    for (let i = 0; i < parts.length; i++) {
+      const seconds = partSeconds(parts[i]!, joint, m, finished);
+      if (seconds > longest) longest = seconds;
+    }
+    sum += weights === null ? longest / count : longest * weights[m]!;
   }
-  return frontier(task).map((index) => ({
-    tail: tails[index]!,
-    own: (completed) => nodeSeconds(task, index, graph.nodes[index]!, estimator, residual, completed),
-  }));
-}
-
-function nodeSeconds(
-  task: TaskState,
-  index: number,
-  node: GraphNode,
-  estimator: Estimator,
-  residual: (stage: string) => number,
-  completed: Completed,
-): number {
-  const first = node.stages[0]!.id;
-  if (node.loop === null) return completed?.(first) === true ? 0 : residual(first);
-  const loop = task.loops.get(index)!;
-  const stages = node.stages.map((stage) => task.stages.get(stage.id)!);
-  const body = longest(node, stages, (stage) => (stage.status === "skipped" ? 0 : estimator.stageSeconds(task, stage)));
-  const round = loop.open
-    ? longest(node, stages, (stage) =>
-        loop.doneInRound.has(stage.id) || completed?.(stage.id) === true ? 0 : residual(stage.id),
-      )
-    : 0;
-  const begun = loop.roundsDone + (loop.open ? 1 : 0);
-  return round + expectedRounds(node.loop.max, node.loop.mean, begun) * body;
-}
-
-/**
- * Rounds still to begin. Below the mean: what is left of it. From the mean on, at least one more while the bound allows it,
- * since a loop that has not been seen to end goes on.
- */
-function expectedRounds(max: number, mean: number, begun: number): number {
-  return begun >= max ? 0 : Math.min(max - begun, Math.max(1, mean - begun));
-}
-
-function longest(node: GraphNode, stages: readonly StageState[], seconds: (stage: StageState) => number): number {
-  const reach = stages.map(seconds);
-  const own = [...reach];
-  for (const [from, to] of node.loop!.forward) reach[to] = Math.max(reach[to]!, reach[from]! + own[to]!);
-  return reach.reduce((a, b) => Math.max(a, b), 0);
-}
-
-function virtualParts(task: TaskState, estimator: Estimator, residual: (stage: string) => number): Part[] {
-  const live = [...task.stages.values()].filter((stage) => stage.virtual && stage.request !== null);
-  if (live.length === 0 || task.done) return [];
-  const tail = task.graph === null ? estimator.tailSeconds(task) : 0;
-  return live.map((stage) => ({ tail, own: (completed) => (completed?.(stage.id) === true ? 0 : residual(stage.id)) }));
+  return sum;
 }

@@ -63,6 +63,25 @@ export function refreshReadiness(task: TaskState): void {
   });
 }
 
+/** Whether anything before this stage has a live call. */
+export function predecessorsLive(task: TaskState, stage: string): boolean {
+  const graph = task.graph;
+  const start = graph?.nodeOf.get(stage);
+  if (graph === null || start === undefined) return false;
+  const stack = [...graph.nodes[start]!.preds];
+  const seen = new Set(stack);
+  while (stack.length > 0) {
+    const node = graph.nodes[stack.pop()!]!;
+    if (node.stages.some(({ id }) => task.stages.get(id)!.request !== null)) return true;
+    for (const pred of node.preds)
+      if (!seen.has(pred)) {
+        seen.add(pred);
+        stack.push(pred);
+      }
+  }
+  return false;
+}
+
 /** A call of `stage` proves that everything before it is over; counts what our books held for running. */
 export function finishPredecessors(state: State, task: TaskState, stage: string): void {
   const graph = task.graph;

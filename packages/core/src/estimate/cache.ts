@@ -1,0 +1,56 @@
+import type { State, TaskState } from "../state.ts";
+import type { Profile } from "./profile.ts";
+import type { TaskReuse } from "./reuse.ts";
+import type { JointPath } from "../graph/joint-path.ts";
+import type { Scratch, TaskLengths } from "./task-lengths.ts";
+import { buildTable, type SampleTable } from "./table.ts";
+
+/**
+ * What is derived from a state and kept between decisions. It lives beside the state, found by the state object itself, so
+ * that `decide` leaves the state deep-equal and a copy of a state starts with none.
+ */
+export interface EstimateCache {
+  readonly tables: Map<string, { readonly stamp: number; readonly table: SampleTable }>;
+  /** By options, then by task: frozen estimates of its stages. */
+  readonly lengths: Map<string, { readonly byTask: WeakMap<TaskState, TaskLengths>; readonly scratch: Scratch }>;
+  /** By options, then by task: its longest paths. */
+  readonly paths: Map<string, WeakMap<TaskState, JointPath>>;
+  /** By task: the uses of prefixes it makes likely. */
+  readonly reuse: WeakMap<TaskState, TaskReuse>;
+}
+
+const caches = new WeakMap<State, EstimateCache>();
+const MOST_TABLES = 2_048;
+
+export function cacheOf(state: State): EstimateCache {
+  let cache = caches.get(state);
+  if (cache === undefined) {
+    cache = { tables: new Map(), lengths: new Map(), paths: new Map(), reuse: new WeakMap() };
+    caches.set(state, cache);
+  }
+  return cache;
+}
+
+/** The sample table of a key chain, rebuilt when a level it reads has learned something. */
+export function tableFor(state: State, keys: readonly string[], priorRounds: number, fill: boolean): SampleTable {
+  const { tables } = cacheOf(state);
+  const key = `${fill ? priorRounds : -1}|${keys[0] ?? ""}`;
+  const stamp = stampOf(state.profile, keys, fill);
+  const known = tables.get(key);
+  if (known?.stamp === stamp) return known.table;
+  const table = buildTable(state.profile, keys, state.config.speeds, priorRounds, fill);
+  if (tables.size >= MOST_TABLES) tables.clear();
+  tables.set(key, { stamp, table });
+  return table;
+}
+
+/** Stages seen at every level the table reads: a level is read only while those below it hold fewer than 8. */
+function stampOf(profile: Profile, keys: readonly string[], fill: boolean): number {
+  let stamp = 0;
+  for (const key of keys) {
+    const seen = profile.stats.get(key)?.stageRing.seen ?? 0;
+    stamp += seen;
+    if (!fill || seen >= 8) break;
+  }
+  return stamp;
+}
