@@ -33,7 +33,7 @@ describe("random task graphs under every policy", () => {
         expect(playDags(world, tasks, 400)).not.toBeNull();
         expect(state.ledger).toMatchObject({ runningKv: 0, promised: 0, pinned: 0, pendingFree: 0 });
       }),
-      { numRuns: 8, seed: 7 },
+      { numRuns: 4, seed: 7 },
     );
   });
 
@@ -55,7 +55,7 @@ describe("random task graphs under every policy", () => {
         });
         playDags(world, tasks, 60);
       }),
-      { numRuns: 40, seed: 7 },
+      { numRuns: 30, seed: 7 },
     );
   });
 
@@ -78,7 +78,7 @@ describe("random task graphs under every policy", () => {
         });
         playDags(world, tasks, 60);
       }),
-      { numRuns: 40, seed: 7 },
+      { numRuns: 30, seed: 7 },
     );
     expect(preempted).toBeGreaterThanOrEqual(0);
   });

@@ -106,7 +106,7 @@ describe("absurd, contradictory and repeated input", () => {
         });
         finite(state, policyId);
       }),
-      { numRuns: 600, seed: 7 },
+      { numRuns: 300, seed: 7 },
     );
   });
 

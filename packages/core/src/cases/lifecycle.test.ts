@@ -64,7 +64,7 @@ describe("K36 cancel at every possible moment", () => {
           expect(rig.state.ledger).toMatchObject(idle);
         },
       ),
-      { numRuns: 15, seed: 7 },
+      { numRuns: 8, seed: 7 },
     );
   });
 });

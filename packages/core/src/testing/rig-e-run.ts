@@ -6,6 +6,8 @@ import { call } from "./builders.ts";
 import { engineStep } from "./rig-e-step.ts";
 import { arrivals, at, send, SPEEDS, type Rig, type RigCall } from "./rig-e.ts";
 
+const MOST_PREEMPTIONS = 1_000;
+
 /** A call arrives; its task is created when new. */
 export function submit(rig: Rig, options: RigCall): void {
   at(rig, options.at, () => {
@@ -37,6 +39,8 @@ export function run(rig: Rig, untilSeconds = 1_000): boolean {
   arrivals(rig);
   while (rig.nowSeconds < untilSeconds) {
     if (rig.dirty || (rig.wakeSeconds !== null && rig.wakeSeconds <= rig.nowSeconds)) settle(rig);
+    if (rig.preemptions.length > MOST_PREEMPTIONS)
+      throw new Error(`thrash: ${MOST_PREEMPTIONS} preemptions by ${rig.nowSeconds} s`);
     const broken = checkInvariants(rig.state);
     if (broken.length > 0) throw new Error(`at ${rig.nowSeconds}: ${broken.join("; ")}`);
     if (engineStep(rig)) continue;
