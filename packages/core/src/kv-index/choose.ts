@@ -1,5 +1,5 @@
 import type { PolicyOptions } from "../policy/policy.ts";
-import { mayStart } from "./admissible.ts";
+import { rests } from "./admissible.ts";
 import { DEPTH, groupDensity, ownShare } from "./density.ts";
 import type { Guard } from "./guard.ts";
 import { compareItems, compareTies, type Group, type Item } from "./item.ts";
@@ -14,8 +14,6 @@ export interface Picking {
   readonly options: PolicyOptions;
   guard: Guard | null;
   readonly groups: readonly Group[];
-  /** Some group is held back because its prefix is on its way out. */
-  readonly evicting: boolean;
   readonly admit: Item[];
   roomTokens: number;
   slots: number;
@@ -35,7 +33,6 @@ export function startPicking(
 ): Picking {
   index.decisions += 1;
   const groups: Group[] = [];
-  let evicting = false;
   for (const group of index.groups.values()) {
     const { scratch } = group;
     scratch.chunk = scratch.place = 0;
@@ -44,8 +41,8 @@ export function startPicking(
     scratch.exact = false;
     const entry = group.prefix === null ? undefined : index.state.entries.get(group.prefix);
     scratch.chargeTokens = entry === undefined || entry.users > 0 ? 0 : entry.tokens;
-    if (entry?.phase === "evicting") evicting = true;
-    else if (group.line.size > 0) groups.push(group);
+    scratch.evicting = entry?.phase === "evicting";
+    if (group.line.size > 0 && !scratch.evicting) groups.push(group);
   }
   return {
     index,
@@ -53,7 +50,6 @@ export function startPicking(
     options,
     guard: null,
     groups,
-    evicting,
     admit: [],
     roomTokens,
     slots,
@@ -100,10 +96,11 @@ function refreshHead(picking: Picking, group: Group): boolean {
     head !== null &&
     head.takenIn !== picking.index.decisions &&
     scratch.costTokens <= picking.roomTokens &&
-    picking.guard === null;
+    scratch.extraTokens === (picking.guard?.extraTokens ?? 0);
   if (fresh) return scratch.value > -Infinity;
   scratch.head = nextFitting(picking, group, scratch);
   if (scratch.head === null) return false;
+  scratch.extraTokens = picking.guard?.extraTokens ?? 0;
   scratch.costTokens = scratch.head.needTokens + scratch.chargeTokens;
   scratch.value = scratch.head.key;
   scratch.exact = scratch.chargeTokens === 0;
@@ -122,22 +119,21 @@ export function bestFitting(picking: Picking, roomTokens: number): Item | null {
 
 /** From the given place on; moves the place there. Chunks in which nothing can fit are passed by. */
 function nextFitting(picking: Picking, group: Group, at: { chunk: number; place: number }, roomTokens?: number): Item | null {
-  const { chunks } = group.line;
-  const room = roomTokens ?? picking.roomTokens;
+  const { chunks, leastTokens, leastSeconds } = group.line;
   const charge = group.scratch.chargeTokens;
+  const room = (roomTokens ?? picking.roomTokens) - charge;
   const { guard } = picking;
-  while (at.chunk < chunks.length) {
-    const chunk = chunks[at.chunk]!;
-    const least = chunk.leastTokens + charge;
-    const guarded = guard !== null && least > guard.extraTokens && chunk.leastSeconds > guard.shadowSeconds;
-    if (least <= room && (!guarded || guard.item.group === group))
-      while (at.place < chunk.items.length) {
-        const item = chunk.items[at.place]!;
-        if (fits(picking, item, room)) return item;
-        at.place += 1;
-      }
-    at.chunk += 1;
-    at.place = 0;
+  const free = guard === null || guard.item.group === group;
+  const extra = free ? Infinity : guard.extraTokens - charge;
+  const shadow = free ? Infinity : guard.shadowSeconds;
+  for (; at.chunk < chunks.length; at.chunk++, at.place = 0) {
+    const need = leastTokens[at.chunk]!;
+    if (need > room || (need > extra && leastSeconds[at.chunk]! > shadow)) continue;
+    const { items, needs, ends } = chunks[at.chunk]!;
+    for (; at.place < items.length; at.place++) {
+      if (needs[at.place]! > room || (needs[at.place]! > extra && ends[at.place]! > shadow)) continue;
+      if (fits(picking, items[at.place]!, room + charge)) return items[at.place]!;
+    }
   }
   return null;
 }
@@ -146,7 +142,7 @@ export function fits(picking: Picking, item: Item, roomTokens = picking.roomToke
   const { index, guard } = picking;
   if (item.takenIn === index.decisions) return false;
   const cost = item.needTokens + item.group.scratch.chargeTokens;
-  if (cost > roomTokens || !mayStart(index.state, item.request, picking.nowSeconds)) return false;
+  if (cost > roomTokens || rests(item.request, picking.nowSeconds)) return false;
   if (guard === null || item === guard.item || cost <= guard.extraTokens) return true;
   return item.endSeconds <= guard.shadowSeconds;
 }
@@ -226,7 +222,7 @@ export function pickAll(picking: Picking): boolean {
   }
   const all: Item[] = [];
   for (const group of picking.groups)
-    for (const item of allOf(group.line)) if (mayStart(index.state, item.request, picking.nowSeconds)) all.push(item);
+    for (const item of allOf(group.line)) if (!rests(item.request, picking.nowSeconds)) all.push(item);
   for (const item of all.toSorted(compareItems)) take(picking, item);
   return true;
 }

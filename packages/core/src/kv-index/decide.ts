@@ -7,7 +7,7 @@ import { createView } from "../view.ts";
 import { indexValues, value } from "../evict/value.ts";
 import { regroup } from "../preempt/regroup.ts";
 import { exchange } from "../preempt/regroup-exchange.ts";
-import { heldBack } from "./admissible.ts";
+import { rests } from "./admissible.ts";
 import { pickAll, pickByDensity, restart, startPicking, type Picking } from "./choose.ts";
 import { explainLater } from "./explain.ts";
 import { findGuard } from "./guard.ts";
@@ -30,6 +30,12 @@ export function decideByIndex(state: State, policy: Policy, settings: IndexSetti
     return nothing(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);
   const index = indexFor(state, settings, state.config.failsOnOverflow ? full : policy.reserve);
   advanceRebuild(index);
+  return decideFrom(index, policy, nowSeconds);
+}
+
+/** The same from an index at hand; reads it and the state, changes only its scratch. */
+export function decideFrom(index: KvIndex, policy: Policy, nowSeconds: number): Decision {
+  const { state } = index;
   const outstanding = readRunning(index);
   const room = roomOf(index, index.running, nowSeconds);
   const picking = startPicking(index, policy.options, nowSeconds, room, freeSlots(state));
@@ -98,7 +104,7 @@ function wakeAt(picking: Picking, preempted: number): number | null {
   if (state.waiting.size === admit.length) return null;
   for (const item of index.returned) {
     if (!item.waits) index.returned.delete(item);
-    else if (heldBack(state, item.request, nowSeconds) === "cooldown") return nowSeconds + NEXT_INSTANT_SECONDS;
+    else if (rests(item.request, nowSeconds)) return nowSeconds + NEXT_INSTANT_SECONDS;
   }
   const tick = options.fit === "guarded" ? nowSeconds + TICK_SECONDS : Infinity;
   const next = Math.min(tick, picking.declinedUntilSeconds);

@@ -1,7 +1,7 @@
 import type { WaitReason, Why } from "../events.ts";
 import { WHY_LIMIT } from "../explain-plan.ts";
 import type { RequestState } from "../state.ts";
-import { heldBack } from "./admissible.ts";
+import { rests } from "./admissible.ts";
 import type { Picking } from "./choose.ts";
 import type { Group, Item } from "./item.ts";
 
@@ -11,13 +11,11 @@ import type { Group, Item } from "./item.ts";
  */
 export function explainLater(picking: Picking, victims: readonly Item[], roomBefore: number): () => Why[] {
   const { index, nowSeconds, admit, roomTokens, slots, guard } = picking;
-  const { state } = index;
   const waiting: Item[] = [];
   const held: { readonly request: RequestState; readonly reason: WaitReason }[] = [];
-  const maybeHeld = index.returned.size > 0 || picking.evicting;
   for (const item of index.queue) {
     if (item.takenIn === index.decisions) continue;
-    const reason = maybeHeld ? heldBack(state, item.request, nowSeconds) : null;
+    const reason = rests(item.request, nowSeconds) ? "cooldown" : item.group.scratch.evicting ? "prefixLoading" : null;
     if (reason !== null) held.push({ request: item.request, reason });
     else if (waiting.push(item) >= WHY_LIMIT) break;
   }

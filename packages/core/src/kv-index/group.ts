@@ -8,7 +8,19 @@ export function newGroup(prefix: EntryId | null): Group {
     line: newLine(),
     next: newLine(),
     running: new Set(),
-    scratch: { chargeTokens: 0, chunk: 0, place: 0, head: null, costTokens: 0, value: 0, exact: false, members: [], leaving: 0 },
+    scratch: {
+      evicting: false,
+      chargeTokens: 0,
+      chunk: 0,
+      place: 0,
+      head: null,
+      costTokens: 0,
+      extraTokens: 0,
+      value: 0,
+      exact: false,
+      members: [],
+      leaving: 0,
+    },
   };
 }
 

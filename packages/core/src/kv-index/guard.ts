@@ -1,5 +1,5 @@
 import type { PolicyOptions } from "../policy/policy.ts";
-import { mayStart } from "./admissible.ts";
+import { rests } from "./admissible.ts";
 import type { Item } from "./item.ts";
 import type { KvIndex } from "./store.ts";
 
@@ -37,7 +37,7 @@ function skippedLongest(index: KvIndex, nowSeconds: number): Item | null {
     if (looked++ >= QUEUE_HEAD) break;
     const { request } = item;
     const since = request.skippedSinceSeconds;
-    if (since === null || item.takenIn === index.decisions || !mayStart(index.state, request, nowSeconds)) continue;
+    if (since === null || item.takenIn === index.decisions || rests(request, nowSeconds) || item.group.scratch.evicting) continue;
     const best = oldest?.request;
     if (
       best === undefined ||

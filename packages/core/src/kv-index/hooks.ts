@@ -1,7 +1,7 @@
 import type { CoreEvent } from "../events.ts";
 import type { Reserve } from "../policy/policy.ts";
 import type { State } from "../state.ts";
-import { observeJct } from "./rebuild.ts";
+import { heldRate, observeJct, START_JCT_SECONDS } from "./rebuild.ts";
 import type { IndexSettings } from "./settings.ts";
 import { addItem, buildIndex, moveItem, refreshSoon, refreshTask, removeItem, type KvIndex } from "./store.ts";
 
@@ -15,7 +15,9 @@ const ABANDONED = 4_096;
 export function indexFor(state: State, settings: IndexSettings, reserve: Reserve): KvIndex {
   let index = indexes.get(state);
   if (index === undefined || index.reserve.id !== reserve.id || !alike(index.settings, settings)) {
-    index = buildIndex(state, settings, reserve, index?.jctSeconds);
+    const jctSeconds = index?.jctSeconds ?? START_JCT_SECONDS;
+    const ratePerSecond = heldRate(settings.kappa, jctSeconds);
+    index = buildIndex(state, settings, reserve, { jctSeconds, ratePerSecond, epochSeconds: state.nowSeconds });
     indexes.set(state, index);
   }
   index.unread = 0;
@@ -101,12 +103,12 @@ function onRemoved(index: KvIndex, request: string): void {
   if (record !== null) refreshTask(index, record.id);
 }
 
-/** Admitted, or back in the queue. */
+/** Admitted, or back in the queue: its stage has another status, which may move the areas of its siblings. */
 function onMoved(index: KvIndex, request: string): void {
   const item = index.items.get(request);
   if (item === undefined) return;
   moveItem(index, request);
-  refreshSoon(index, item.task);
+  refreshTask(index, item.task.id);
 }
 
 function onTaskOver(index: KvIndex, task: string, well: boolean): void {

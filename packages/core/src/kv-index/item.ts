@@ -57,6 +57,8 @@ export interface Group {
 }
 
 export interface GroupScratch {
+  /** Its prefix is on its way out: nobody starts now. */
+  evicting: boolean;
   /** l_a still to be paid: 0 once pinned or taken. */
   chargeTokens: number;
   /** No item before this place of the line can be taken any more in this pass. */
@@ -65,6 +67,8 @@ export interface GroupScratch {
   head: Item | null;
   /** Tokens the cached head or members need; a smaller room makes them stale. */
   costTokens: number;
+  /** What the guard had to spare when it was found. */
+  extraTokens: number;
   value: number;
   exact: boolean;
   readonly members: Item[];

@@ -14,7 +14,7 @@ export interface KeyTerms {
 export function baseKey({ weight, contribution, remainingAreaTokenSeconds }: KeyTerms): number {
   const area = Number.isFinite(remainingAreaTokenSeconds) ? Math.max(1, remainingAreaTokenSeconds) : Number.MAX_VALUE;
   const share = weight * contribution;
-  return Math.log((share > 0 && Number.isFinite(share) ? share : Number.MIN_VALUE) / area);
+  return Math.log(share > 0 && Number.isFinite(share) ? share : Number.MIN_VALUE) - Math.log(area);
 }
 
 /**

@@ -6,6 +6,9 @@ import type { Item } from "./item.ts";
  */
 export interface Line {
   readonly chunks: Chunk[];
+  /** Smallest need and shortest service still ahead of each chunk, tokens and seconds. */
+  readonly leastTokens: number[];
+  readonly leastSeconds: number[];
   size: number;
   /** Sum of needs, tokens. */
   tokens: number;
@@ -13,9 +16,9 @@ export interface Line {
 
 export interface Chunk {
   readonly items: Item[];
-  /** Smallest need and shortest service still ahead among its items. */
-  leastTokens: number;
-  leastSeconds: number;
+  /** Need in tokens and service still ahead in seconds of each item, side by side for the search. */
+  readonly needs: number[];
+  readonly ends: number[];
 }
 
 type Compare = (a: Item, b: Item) => number;
@@ -23,26 +26,47 @@ type Compare = (a: Item, b: Item) => number;
 const CHUNK = 64;
 
 export function newLine(): Line {
-  return { chunks: [], size: 0, tokens: 0 };
+  return { chunks: [], leastTokens: [], leastSeconds: [], size: 0, tokens: 0 };
 }
 
 export function insert(line: Line, item: Item, compare: Compare): void {
   const { chunks } = line;
   line.size += 1;
   line.tokens += item.needTokens;
-  const at = Math.min(chunkFor(chunks, item, compare), chunks.length - 1);
-  const chunk = chunks[at];
-  if (chunk === undefined) {
-    chunks.push(chunkOf([item]));
-    return;
+  const at = chunks.length === 0 ? 0 : Math.min(chunkFor(chunks, item, compare), chunks.length - 1);
+  if (chunks.length === 0) chunks.push({ items: [], needs: [], ends: [] });
+  const { items, needs, ends } = chunks[at]!;
+  const place = placeIn(items, item, compare);
+  items.splice(place, 0, item);
+  needs.splice(place, 0, item.needTokens);
+  ends.splice(place, 0, item.endSeconds);
+  if (items.length > CHUNK) split(line, at);
+  else {
+    line.leastTokens[at] = Math.min(line.leastTokens[at] ?? Infinity, item.needTokens);
+    line.leastSeconds[at] = Math.min(line.leastSeconds[at] ?? Infinity, item.endSeconds);
   }
-  const { items } = chunk;
-  items.splice(placeIn(items, item, compare), 0, item);
-  chunk.leastTokens = Math.min(chunk.leastTokens, item.needTokens);
-  chunk.leastSeconds = Math.min(chunk.leastSeconds, item.endSeconds);
-  if (items.length <= CHUNK) return;
-  chunks.splice(at + 1, 0, chunkOf(items.splice(CHUNK / 2)));
-  chunks[at] = chunkOf(items);
+}
+
+function split(line: Line, at: number): void {
+  const { items, needs, ends } = line.chunks[at]!;
+  const half = CHUNK / 2;
+  line.chunks.splice(at + 1, 0, { items: items.splice(half), needs: needs.splice(half), ends: ends.splice(half) });
+  line.leastTokens.splice(at + 1, 0, 0);
+  line.leastSeconds.splice(at + 1, 0, 0);
+  summarise(line, at);
+  summarise(line, at + 1);
+}
+
+function summarise(line: Line, at: number): void {
+  const { needs, ends } = line.chunks[at]!;
+  line.leastTokens[at] = least(needs);
+  line.leastSeconds[at] = least(ends);
+}
+
+function least(values: readonly number[]): number {
+  let smallest = Infinity;
+  for (let i = 0; i < values.length; i++) if (values[i]! < smallest) smallest = values[i]!;
+  return smallest;
 }
 
 /** False: it is not in its place. Its key, need and end must be those it was put in with. */
@@ -55,10 +79,15 @@ export function remove(line: Line, item: Item, compare: Compare): boolean {
   const place = placeIn(items, item, compare);
   if (items[place] !== item) return false;
   items.splice(place, 1);
+  chunk.needs.splice(place, 1);
+  chunk.ends.splice(place, 1);
   line.size -= 1;
   line.tokens -= item.needTokens;
-  if (items.length === 0) chunks.splice(at, 1);
-  else if (item.needTokens <= chunk.leastTokens || item.endSeconds <= chunk.leastSeconds) chunks[at] = chunkOf(items);
+  if (items.length === 0) {
+    chunks.splice(at, 1);
+    line.leastTokens.splice(at, 1);
+    line.leastSeconds.splice(at, 1);
+  } else if (item.needTokens <= line.leastTokens[at]! || item.endSeconds <= line.leastSeconds[at]!) summarise(line, at);
   return true;
 }
 
@@ -80,16 +109,6 @@ export function front(line: Line, most: number): Item[] {
 
 export function allOf(line: Line): Item[] {
   return front(line, Infinity);
-}
-
-function chunkOf(items: Item[]): Chunk {
-  let leastTokens = Infinity;
-  let leastSeconds = Infinity;
-  for (const { needTokens, endSeconds } of items) {
-    if (needTokens < leastTokens) leastTokens = needTokens;
-    if (endSeconds < leastSeconds) leastSeconds = endSeconds;
-  }
-  return { items, leastTokens, leastSeconds };
 }
 
 /** First chunk whose last item is not before `item`. */

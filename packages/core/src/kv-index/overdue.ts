@@ -16,6 +16,6 @@ export function pickOverdue(picking: Picking): void {
   overdue.sort((a, b) => a.request.readySeconds - b.request.readySeconds || a.request.readySeq - b.request.readySeq);
   for (const item of overdue) {
     if (picking.slots <= 0) return;
-    if (fits(picking, item)) take(picking, item);
+    if (!item.group.scratch.evicting && fits(picking, item)) take(picking, item);
   }
 }

@@ -11,11 +11,13 @@ export interface Rebuild {
   position: number;
 }
 
+/** H before any task has ended, and its floor (algorithm 5.1). */
+export const START_JCT_SECONDS = 100;
 const LEAST_JCT_SECONDS = 30;
 const JCT_WEIGHT = 0.02;
 /** H may move by this factor before the keys are made anew. */
 const TOLERANCE = 1.5;
-const KEYS_PER_DECISION = 256;
+const KEYS_PER_DECISION = 64;
 
 /** kappa/H per second, H at least 30 s. */
 export function heldRate(kappa: number, jctSeconds: number): number {
@@ -27,7 +29,7 @@ export function observeJct(index: KvIndex, seconds: number): void {
   if (seconds >= 0 && Number.isFinite(seconds)) index.jctSeconds += JCT_WEIGHT * (seconds - index.jctSeconds);
 }
 
-/** Starts a rebuild when H has moved too far, and carries one on; at most 256 keys a call. */
+/** Starts a rebuild when H has moved too far, and carries one on; a bounded number of keys a call. */
 export function advanceRebuild(index: KvIndex): void {
   if (index.rebuild === null) {
     const rate = heldRate(index.settings.kappa, index.jctSeconds);

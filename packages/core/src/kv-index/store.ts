@@ -6,7 +6,7 @@ import { dequeue, enqueue, newGroup } from "./group.ts";
 import type { Group, Item, TaskRecord } from "./item.ts";
 import { keyFrom } from "./key.ts";
 import { measureCall, measureKeys, type Measures } from "./measure.ts";
-import { heldRate, type Rebuild } from "./rebuild.ts";
+import { heldRate, START_JCT_SECONDS, type Rebuild } from "./rebuild.ts";
 import type { IndexSettings } from "./settings.ts";
 import { NOTHING_SOON, patienceSeconds, taskSoon } from "./soon.ts";
 
@@ -40,10 +40,12 @@ export interface KvIndex {
   unread: number;
 }
 
-const START_JCT_SECONDS = 100;
+/** The scale of keys: H and what they are under. */
+export type Scale = Pick<KvIndex, "jctSeconds" | "ratePerSecond" | "epochSeconds">;
 
-/** Everything measured afresh from the state. O(live requests). */
-export function buildIndex(state: State, settings: IndexSettings, reserve: Reserve, jctSeconds = START_JCT_SECONDS): KvIndex {
+/** Everything measured afresh from the state, under the scale of a former index if there is one. O(live requests). */
+export function buildIndex(state: State, settings: IndexSettings, reserve: Reserve, scale: Scale | null = null): KvIndex {
+  const jctSeconds = scale?.jctSeconds ?? START_JCT_SECONDS;
   const index: KvIndex = {
     state,
     settings,
@@ -56,8 +58,8 @@ export function buildIndex(state: State, settings: IndexSettings, reserve: Reser
     returned: new Set(),
     soon: new Map(),
     jctSeconds,
-    ratePerSecond: heldRate(settings.kappa, jctSeconds),
-    epochSeconds: state.nowSeconds,
+    ratePerSecond: scale?.ratePerSecond ?? heldRate(settings.kappa, jctSeconds),
+    epochSeconds: scale?.epochSeconds ?? state.nowSeconds,
     rebuild: null,
     decisions: 0,
     unread: 0,
@@ -133,7 +135,7 @@ function unsetRunning(index: KvIndex, item: Item): void {
   if (at >= 0) index.running.splice(at, 1);
 }
 
-/** Follows a request between the queue and the running set. */
+/** Follows a request between the queue and the running set; measured and queued by the refresh of its task that follows. */
 export function moveItem(index: KvIndex, id: string): void {
   const item = index.items.get(id);
   if (item === undefined) return;
@@ -146,10 +148,6 @@ export function moveItem(index: KvIndex, id: string): void {
     setRunning(index, item);
   } else {
     unsetRunning(index, item);
-    const measures = measuresOf(index);
-    measureCall(measures, item);
-    measureKeys(measures, [item], item.task.id);
-    joinQueue(index, item);
     index.queue.add(item);
     index.returned.add(item);
   }
