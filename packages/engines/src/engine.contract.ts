@@ -211,8 +211,14 @@ export function engineContract(name: string, factory: EngineFactory, limits: Con
       for (const [n, { id }] of calls.entries()) {
         const deltas = steps.flatMap((step) => step.deltas.filter(({ request }) => request === id));
         const sum = (key: "prefilled" | "decoded"): number => deltas.reduce((total, delta) => total + delta[key], 0);
-        expect([sum("prefilled"), sum("decoded")]).toEqual([ends[n]?.usage.computedTokens, ends[n]?.usage.completionTokens]);
+        const { prompt } = calls[n]!;
+        const own = prompt.promptTokens - (prompt.prefix?.tokens ?? 0);
+        expect([sum("prefilled"), sum("decoded")]).toEqual([own, ends[n]?.usage.completionTokens]);
       }
+      // Every computed prompt token is somebody's own, in a step, or a prefix's, in its load.
+      const own = steps.flatMap((step) => step.deltas).reduce((total, delta) => total + delta.prefilled, 0);
+      const filled = events.reduce((total, event) => total + (event.kind === "loaded" ? event.computedTokens : 0), 0);
+      expect(own + filled).toBe(ends.reduce((total, end) => total + (end.usage.computedTokens ?? 0), 0));
       const budget = engine.describe().kvBudgetTokens ?? 0;
       for (const { freeTokens } of steps) expect([freeTokens >= 0, freeTokens <= budget]).toEqual([true, true]);
       expect(events.filter((event) => event.kind === "loaded")).toHaveLength(2);

@@ -164,6 +164,7 @@ export type EngineEvent =
       readonly kind: "step";
       readonly ms: number;
       readonly freeTokens: number;
+      /** `prefilled`: the call's own prompt tokens; a prefix that was filled for it is reported by `loaded`. */
       readonly deltas: readonly { readonly request: string; readonly prefilled: number; readonly decoded: number }[];
     }
   | {

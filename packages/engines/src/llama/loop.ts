@@ -206,7 +206,6 @@ export class StepLoop {
         output.prefilled(job.call, job.rows);
       } else {
         this.kv.ledger.fill(job.seq, job.id, job.rows);
-        if (job.owner !== null) output.prefilled(job.owner.call, job.rows);
         this.residency.filled(job, job.rows);
       }
     }

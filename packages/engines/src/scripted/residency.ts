@@ -70,8 +70,8 @@ export function beginLoad(state: ScriptedState, id: EntryId, tokens: number, own
   return true;
 }
 
-/** Computes loading prefixes; returns what is left of the step's prefill tokens. `paid` gets each call's part. */
-export function loadPrefixes(state: ScriptedState, chunk: number, paid: Map<string, number>): number {
+/** Computes loading prefixes, each charged to the call that asked first; returns what is left of the step's prefill tokens. */
+export function loadPrefixes(state: ScriptedState, chunk: number): number {
   let left = chunk;
   for (const [id, entry] of state.ledger.prefixes) {
     const count = Math.min(entry.tokens - entry.filled, left);
@@ -83,7 +83,6 @@ export function loadPrefixes(state: ScriptedState, chunk: number, paid: Map<stri
     if (owner !== undefined) {
       owner.computed += count;
       if (owner.cached !== null) owner.redone += count;
-      paid.set(owner.call.id, count);
     }
     if (entry.filled < entry.tokens) continue;
     state.emit({ kind: "loaded", entry: id, tokens: entry.tokens, computedTokens: entry.computed, bytes: 0, ms: 0 });

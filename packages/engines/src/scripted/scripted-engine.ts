@@ -214,13 +214,11 @@ export class ScriptedEngine implements Engine {
 
   #step(): void {
     admitJobs(this.state);
-    const paid = new Map<string, number>();
-    let chunk = loadPrefixes(this.state, this.options.chunkTokens, paid);
+    let chunk = loadPrefixes(this.state, this.options.chunkTokens);
     const deltas: { request: string; prefilled: number; decoded: number }[] = [];
     for (const job of this.state.jobs.values()) {
-      const own = job.state === "running" && !job.stalled ? this.#prefill(job, chunk) : 0;
-      chunk -= own;
-      const prefilled = own + (paid.get(job.call.id) ?? 0);
+      const prefilled = job.state === "running" && !job.stalled ? this.#prefill(job, chunk) : 0;
+      chunk -= prefilled;
       const decoded = this.#decode(job) ? 1 : 0;
       if (prefilled + decoded > 0) deltas.push({ request: job.call.id, prefilled, decoded });
     }
