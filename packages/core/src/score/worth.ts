@@ -10,6 +10,8 @@ const AREA_SHARE = 48_000;
 export interface Worth {
   /** Delta(r | H) = L_i(H) - L_i(H + stage(r)) >= 0, Eq. 6, seconds. */
   delta(path: TaskPath, request: RequestState, completed: ReadonlySet<string> | undefined): number;
+  /** Delta(. | H) for several requests of one task; L_i(H) is worked out once. */
+  deltas(path: TaskPath, completed: ReadonlySet<string>): (request: RequestState) => number;
   /** Seconds of path as they enter J_admit: themselves, or their share of what the task has left. */
   value(path: TaskPath, request: RequestState, seconds: number): number;
 }
@@ -18,6 +20,13 @@ export function createWorth(view: View, options: PolicyOptions): Worth {
   return {
     delta: (path, request, completed) =>
       path.delta(request.spec.stage, completed === undefined ? undefined : (id) => completed.has(id), options.roundGain),
+    deltas(path, completed) {
+      const isDone = (id: string): boolean => completed.has(id);
+      if (options.roundGain === "call") return (request) => path.delta(request.spec.stage, isDone, "call");
+      const before = path.seconds(isDone);
+      return ({ spec: { stage } }) =>
+        completed.has(stage) ? 0 : Math.max(0, before - path.seconds((id) => id === stage || completed.has(id)));
+    },
     value(path, request, seconds) {
       if (options.value === "seconds") return seconds;
       if (options.value === "pathShare") {

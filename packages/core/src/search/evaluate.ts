@@ -4,7 +4,7 @@ import type { Terms } from "../events.ts";
 import type { Admission, Plan, Policy } from "../policy/policy.ts";
 import { ageAll, meanAge } from "../score/age-terms.ts";
 import { moveCost } from "../score/move.ts";
-import { nearTermUse } from "../score/near-term.ts";
+import { nearTermUse, nearTermUseOf } from "../score/near-term.ts";
 import type { EntryState, RequestState } from "../state.ts";
 import { freeTokens } from "../ledger.ts";
 import { promptCells, type View } from "../view.ts";
@@ -90,7 +90,7 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
 
   const reuseAfter = (plan: Plan): ReturnType<typeof nearTermUse> => {
     const gone = new Set(plan.preempt);
-    return nearTermUse(view, [...view.running.filter((one) => !gone.has(one)), ...plan.admit.map(({ request }) => request)]);
+    return nearTermUseOf(view, [...view.running.filter((one) => !gone.has(one)), ...plan.admit.map(({ request }) => request)]);
   };
 
   const evaluator: Evaluator = {

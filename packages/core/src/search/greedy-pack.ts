@@ -28,7 +28,7 @@ export interface Packer {
 
 export function createPacker(view: View, options: PolicyOptions, pool: Pool, victims: Victims): Packer {
   const { groups, ranked, kin, columns } = pool;
-  const { group, need, worth, value, upper } = columns;
+  const { group, need, worth, value, upper, worthPerBase, credit } = columns;
   const size = ranked.length;
   const most = Math.min(options.maxPerDecision, size);
   const searching = options.sets === "search";
@@ -80,7 +80,8 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const valueNow = (rank: number): number => {
     const family = columns.kin[rank]!;
     if (family < 0 || !touched.includes(family)) return value[rank]!;
-    return kin[family]!.given(kinTaken[family]!).value[kin[family]!.members.indexOf(rank)]!;
+    const base = kin[family]!.given(kinTaken[family]!)[kin[family]!.members.indexOf(rank)]!;
+    return base * credit[rank]!;
   };
 
   const packer: Packer = {
@@ -166,11 +167,11 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
           for (let i = 0; i < members.length; i++) {
             const rank = members[i]!;
             if (done[rank] === run || !stays(set, group[rank]!) || !fits(rank)) continue;
-            if (best >= 0 && (now.worth[i]! < gain || (now.worth[i] === gain && compareAge(ranked[rank]!, ranked[best]!) > 0)))
-              continue;
+            const its = now[i]! * worthPerBase[rank]!;
+            if (best >= 0 && (its < gain || (its === gain && compareAge(ranked[rank]!, ranked[best]!) > 0))) continue;
             best = rank;
-            gain = now.worth[i]!;
-            adds = now.value[i]!;
+            gain = its;
+            adds = now[i]! * credit[rank]!;
           }
         }
         if (best < 0 || gain <= 0) break;

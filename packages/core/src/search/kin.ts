@@ -1,4 +1,5 @@
 import type { Gains } from "../score/admit.ts";
+import type { RequestState, TaskState } from "../state.ts";
 import type { Head } from "./heads.ts";
 import { createSetKeys, type SetKey } from "./set-key.ts";
 
@@ -6,16 +7,18 @@ import { createSetKeys, type SetKey } from "./set-key.ts";
 export interface Kin {
   /** By rank, ascending. */
   readonly members: readonly number[];
-  /** Per member, once those of `taken` (one byte each) are taken. Worked out once per subset. */
-  given(taken: Uint8Array): KinGains;
+  /** Gain of each member before aging, seconds, once those of `taken` (one byte each) are taken; nothing for the taken. */
+  given(taken: Uint8Array): Float64Array;
 }
 
-export interface KinGains {
-  readonly worth: Float64Array;
-  readonly value: Float64Array;
+/** Gains of one set of siblings, kept until their task has an event. */
+interface Kept {
+  readonly revision: number;
+  readonly requests: readonly RequestState[];
+  readonly bases: Map<SetKey, Float64Array>;
 }
 
-export function groupKin(ranked: readonly Head[], gains: Gains, byDensity: boolean): Kin[] {
+export function groupKin(ranked: readonly Head[], gains: Gains): Kin[] {
   const byTask = new Map<string, number[]>();
   ranked.forEach(({ request }, rank) => {
     const known = byTask.get(request.spec.task);
@@ -23,32 +26,48 @@ export function groupKin(ranked: readonly Head[], gains: Gains, byDensity: boole
     else known.push(rank);
   });
   const out: Kin[] = [];
-  for (const members of byTask.values()) if (members.length > 1) out.push(kinOf(members, ranked, gains, byDensity));
+  for (const members of byTask.values()) if (members.length > 1) out.push(kinOf(members, ranked, gains));
   return out;
 }
 
-function kinOf(members: readonly number[], ranked: readonly Head[], gains: Gains, byDensity: boolean): Kin {
-  const known = new Map<SetKey, KinGains>();
+function kinOf(members: readonly number[], ranked: readonly Head[], gains: Gains): Kin {
+  const requests = members.map((rank) => ranked[rank]!.request);
+  const { bases } = keptFor(requests, gains);
   const keyOf = createSetKeys(members.length);
   return {
     members,
     given(taken) {
       const key = keyOf(taken);
-      let found = known.get(key);
+      let found = bases.get(key);
       if (found !== undefined) return found;
       const stages = new Set<string>();
-      members.forEach((rank, i) => {
-        if (taken[i] === 1) stages.add(ranked[rank]!.request.spec.stage);
+      requests.forEach((request, i) => {
+        if (taken[i] === 1) stages.add(request.spec.stage);
       });
-      found = { worth: new Float64Array(members.length), value: new Float64Array(members.length) };
-      for (let i = 0; i < members.length; i++) {
-        const { request, age, need } = ranked[members[i]!]!;
-        const base = gains.base(request, stages);
-        found.value[i] = gains.credit(request) * base;
-        found.worth[i] = byDensity ? (age * base) / Math.max(1, need) : age * base;
-      }
-      known.set(key, found);
+      found = gains.bases(requests, taken, stages);
+      bases.set(key, found);
       return found;
     },
   };
+}
+
+const kept = new WeakMap<Gains["scope"], WeakMap<TaskState, Kept>>();
+const NO_TASK: Kept = { revision: -1, requests: [], bases: new Map() };
+
+function keptFor(requests: readonly RequestState[], gains: Gains): Kept {
+  const task = gains.taskOf(requests[0]!);
+  if (task === null || !gains.lasting) return { ...NO_TASK, bases: new Map() };
+  let byTask = kept.get(gains.scope);
+  if (byTask === undefined) kept.set(gains.scope, (byTask = new WeakMap()));
+  const old = byTask.get(task);
+  if (old?.revision === task.revision && sameList(old.requests, requests)) return old;
+  const fresh: Kept = { revision: task.revision, requests, bases: new Map() };
+  byTask.set(task, fresh);
+  return fresh;
+}
+
+function sameList(a: readonly RequestState[], b: readonly RequestState[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }

@@ -24,6 +24,8 @@ export interface Pool {
   readonly gains: Gains;
   readonly kin: readonly Kin[];
   readonly columns: Columns;
+  /** Worth is per token of need. */
+  readonly byDensity: boolean;
 }
 
 /** One number per head, by rank. */
@@ -34,6 +36,9 @@ export interface Columns {
   readonly worth: Float64Array;
   /** Seconds added to J_admit and kept as credit if taken first of its task. */
   readonly value: Float64Array;
+  /** What one second before aging adds to `worth` and to `value`. */
+  readonly worthPerBase: Float64Array;
+  readonly credit: Float64Array;
   /** Bound on `value` whatever of its task is taken before. */
   readonly upper: Float64Array;
   readonly cells: Float64Array;
@@ -66,17 +71,26 @@ export function buildPool(view: View, policy: Policy): Pool {
     for (const { need } of group.heads) if (need < group.minNeed) group.minNeed = need;
   });
   const ranked = list.flatMap(({ group }) => group.heads).sort(compareHeads);
-  const kin = groupKin(ranked, gains, byDensity);
-  return { groups: list.map(({ group }) => group), ranked, gains, kin, columns: columnsOf(view, ranked, gains, kin) };
+  const kin = groupKin(ranked, gains);
+  return {
+    groups: list.map(({ group }) => group),
+    ranked,
+    gains,
+    kin,
+    columns: columnsOf(view, ranked, gains, kin, byDensity),
+    byDensity,
+  };
 }
 
-function columnsOf(view: View, ranked: readonly Head[], gains: Gains, kin: readonly Kin[]): Columns {
+function columnsOf(view: View, ranked: readonly Head[], gains: Gains, kin: readonly Kin[], byDensity: boolean): Columns {
   const size = ranked.length;
   const columns: Columns = {
     group: new Int32Array(size),
     need: new Float64Array(size),
     worth: new Float64Array(size),
     value: new Float64Array(size),
+    worthPerBase: new Float64Array(size),
+    credit: new Float64Array(size),
     upper: new Float64Array(size),
     cells: new Float64Array(size),
     task: new Int32Array(size),
@@ -87,11 +101,13 @@ function columnsOf(view: View, ranked: readonly Head[], gains: Gains, kin: reado
   for (let rank = 0; rank < size; rank++) {
     const head = ranked[rank]!;
     const { request } = head;
-    const credit = gains.credit(request);
+    const credit = gains.credit(head.age);
     columns.group[rank] = head.group;
     columns.need[rank] = head.need;
     columns.worth[rank] = head.worth;
     columns.value[rank] = credit * head.base;
+    columns.credit[rank] = credit;
+    columns.worthPerBase[rank] = byDensity ? head.age / Math.max(1, head.need) : head.age;
     columns.upper[rank] = columns.kin[rank]! < 0 ? columns.value[rank]! : credit * Math.max(head.base, gains.upper(request));
     columns.cells[rank] = promptCells(view, request);
     let task = tasks.get(request.spec.task);

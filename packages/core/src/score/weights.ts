@@ -1,0 +1,50 @@
+import type { PolicyOptions } from "../policy/policy.ts";
+import type { RequestState, TaskState } from "../state.ts";
+import type { View } from "../view.ts";
+import { createWorth } from "./worth.ts";
+
+/** What a waiting request is worth when nothing else of its task is taken; unchanged until its task has an event. */
+export interface Weight {
+  readonly task: TaskState | null;
+  /** The task's revision that `base` and `upper` were worked out at; -1: never. */
+  revision: number;
+  /** max(gainFloor * E[Z_r], Delta(r | nothing)), seconds before aging. */
+  base: number;
+  /** Bound on max(gainFloor * E[Z_r], Delta(r | H)) for any H, for Delta(r | H) <= E[Z_r]; seconds. */
+  upper: number;
+}
+
+/**
+ * Weights are kept beside the requests, by policy options, so that a long queue costs one look-up per request and decision.
+ * What depends on more than the task's own events (lengths of the call, areas) is worked out every time.
+ */
+const kept = new WeakMap<PolicyOptions, WeakMap<RequestState, Weight>>();
+
+/** Whether gains depend on nothing but the task's own events. */
+export function gainsLast(options: PolicyOptions): boolean {
+  return options.roundGain === "stage" && options.value === "seconds";
+}
+
+export function createWeights(view: View, options: PolicyOptions): (request: RequestState) => Weight {
+  const worth = createWorth(view, options);
+  const lasting = gainsLast(options);
+  let weights = kept.get(options);
+  if (weights === undefined) kept.set(options, (weights = new WeakMap()));
+
+  return (request) => {
+    let weight = weights.get(request);
+    if (weight === undefined) {
+      const task = view.state.tasks.get(request.spec.task) ?? null;
+      weights.set(request, (weight = { task, revision: -1, base: 0, upper: 0 }));
+    }
+    const { task } = weight;
+    if (task === null || (lasting && weight.revision === task.revision)) return weight;
+    const path = view.path(task.id)!;
+    const whole = path.residual(request.spec.stage);
+    const delta = worth.delta(path, request, undefined);
+    weight.base = worth.value(path, request, Math.max(options.gainFloor * whole, delta));
+    weight.upper = worth.value(path, request, Math.max(1, options.gainFloor) * whole);
+    weight.revision = task.revision;
+    return weight;
+  };
+}
