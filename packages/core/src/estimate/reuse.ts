@@ -109,7 +109,8 @@ function nextAgents(task: TaskState): string[] {
   return agents;
 }
 
-function soonAgents(view: View, task: TaskState): Map<string, number> {
+/** What one task adds to soon_a beyond its waiting requests, by agent (algorithm 2.9). */
+export function soonAgents(view: Pick<View, "estimator" | "state">, task: TaskState): Map<string, number> {
   const out = new Map<string, number>();
   const use = (agent: string, uses: number): void => void out.set(agent, (out.get(agent) ?? 0) + uses);
   const { estimator, state } = view;

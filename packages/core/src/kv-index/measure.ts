@@ -1,6 +1,8 @@
 import { toBlocks } from "../config.ts";
-import { outputLimitTokens, serviceSeconds, type Estimator } from "../estimate/estimator.ts";
+import { callArea, callSeconds } from "../estimate/area.ts";
+import { createEstimator, outputLimitTokens, type Estimator } from "../estimate/estimator.ts";
 import { taskPath } from "../graph/path.ts";
+import { frontier } from "../graph/progress.ts";
 import type { Reserve } from "../policy/policy.ts";
 import { generatedTokens, type RequestState, type State, type TaskState } from "../state.ts";
 import { createView } from "../view.ts";
@@ -11,29 +13,35 @@ import type { IndexSettings } from "./settings.ts";
 /** What measuring an item needs besides the item. */
 export interface Measures {
   readonly state: State;
-  readonly estimator: Estimator;
   readonly settings: IndexSettings;
   readonly reserve: Reserve;
+  /** Means only: lengths, areas and W_i need no joint samples. */
+  readonly means: Estimator;
+}
+
+export function measuresFor(state: State, settings: IndexSettings, reserve: Reserve): Measures {
+  const means = createEstimator(state, { estimate: settings.difficulty, samples: 1, exactUpTo: 0 });
+  return { state, settings, reserve, means };
 }
 
 /** Reads the sizes of one call: o_r, A_r, s_r, need_r (algorithm 2.1, 2.7). */
-export function measureCall({ state, estimator, settings, reserve }: Measures, item: Item): void {
+export function measureCall({ state, means, settings, reserve }: Measures, item: Item): void {
   const { request } = item;
-  const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = state.config.speeds;
+  const { speeds } = state.config;
   const q = request.spec.ownPromptTokens;
+  const y = generatedTokens(request);
+  const limit = outputLimitTokens(request);
   const known = settings.truth?.outputTokens(request.spec) ?? null;
-  item.limitTokens = outputLimitTokens(request);
-  item.outputTokens = Math.min(item.limitTokens, known ?? estimator.expectedOutputTokens(unstarted(request)));
-  const o = known === null ? estimator.expectedOutputTokens(request) : item.outputTokens;
-  item.areaTokenSeconds = known === null ? estimator.callAreaTokenSeconds(request) : h * (q * o + (o * o) / 2) + p * q * q;
-  item.serviceSeconds = known === null ? estimator.callServiceSeconds(request) : serviceSeconds(state, q, o);
-  const generated = generatedTokens(request);
-  const left = Math.min(Math.max(0, item.limitTokens - generated), Math.max(o - generated, 32));
-  item.endSeconds = serviceSeconds(state, q, left);
+  const o = known === null ? means.expectedOutputTokens(request) : Math.min(limit, known);
+  item.limitTokens = limit;
+  item.outputTokens = y === 0 || known !== null ? o : means.expectedOutputTokens(unstarted(request));
+  item.areaTokenSeconds = callArea(speeds, q, o);
+  item.serviceSeconds = callSeconds(speeds, q, o);
+  item.endSeconds = callSeconds(speeds, q, Math.min(Math.max(0, limit - y), Math.max(o - y, 32)));
   item.needTokens = needTokens(state, reserve, request, o);
 }
 
-/** need_r; the two shapes every index profile uses are computed here, any other part is asked. */
+/** need_r; the shapes every index profile uses are computed here, any other part is asked. */
 function needTokens(state: State, reserve: Reserve, request: RequestState, outputTokens: number): number {
   const own = request.spec.ownPromptTokens;
   const limit = outputLimitTokens(request);
@@ -43,20 +51,24 @@ function needTokens(state: State, reserve: Reserve, request: RequestState, outpu
 }
 
 function unstarted(request: RequestState): RequestState {
-  return generatedTokens(request) === 0 ? request : { ...request, redoneTokens: 0, decodedTokens: 0 };
+  return { ...request, redoneTokens: 0, decodedTokens: 0 };
 }
 
 /** Base keys of all live calls of one task; W_i and the path are read once (algorithm 5.1). */
-export function measureKeys({ state, estimator, settings }: Measures, items: Iterable<Item>, taskId: string): void {
+export function measureKeys({ state, means, settings }: Measures, items: ReadonlySet<Item>, taskId: string): void {
   const task = state.tasks.get(taskId);
-  const area = task === undefined ? null : remainingArea(estimator, settings, task);
-  const path = task === undefined || isChain(task) ? null : taskPath(task, estimator);
+  const area =
+    task === undefined ? null : (settings.truth?.remainingAreaTokenSeconds(taskId) ?? means.remainingAreaTokenSeconds(task));
+  const path =
+    task === undefined || isChain(task)
+      ? null
+      : taskPath(task, createEstimator(state, { estimate: settings.difficulty, roundGain: "call" }));
   for (const item of items) {
     const { stage: id } = item.request.spec;
     const stage = task?.stages.get(id);
     let delta = item.serviceSeconds;
     if (task !== undefined && stage !== undefined)
-      delta = path === null ? estimator.residualSeconds(task, stage) : path.delta(id, undefined, "call");
+      delta = path === null ? means.residualSeconds(task, stage) : path.delta(id, undefined, "call");
     item.base = baseKey({
       weight: task?.weight ?? 1,
       contribution: contributionOf(delta, item.serviceSeconds),
@@ -65,11 +77,8 @@ export function measureKeys({ state, estimator, settings }: Measures, items: Ite
   }
 }
 
-function remainingArea(estimator: Estimator, settings: IndexSettings, task: TaskState): number {
-  return settings.truth?.remainingAreaTokenSeconds(task.id) ?? estimator.remainingAreaTokenSeconds(task);
-}
-
-/** One call at a time and no graph: Delta_call is what is left of its stage. */
+/** One call, and nothing beside its stage is open: Delta_call is what is left of the stage, up to the call's own service. */
 function isChain(task: TaskState): boolean {
-  return task.graph === null && task.live <= 1;
+  if (task.live > 1 || task.loops.size > 0) return false;
+  return task.graph === null || frontier(task).length <= 1;
 }

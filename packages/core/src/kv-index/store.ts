@@ -1,11 +1,10 @@
-import { createEstimator } from "../estimate/estimator.ts";
 import type { EntryId } from "../events.ts";
 import type { Reserve } from "../policy/policy.ts";
 import type { RequestState, State } from "../state.ts";
 import { dequeue, enqueue, newGroup } from "./group.ts";
 import type { Group, Item, TaskRecord } from "./item.ts";
 import { keyFrom } from "./key.ts";
-import { measureCall, measureKeys, type Measures } from "./measure.ts";
+import { measureCall, measureKeys, measuresFor, type Measures } from "./measure.ts";
 import { heldRate, START_JCT_SECONDS, type Rebuild } from "./rebuild.ts";
 import type { IndexSettings } from "./settings.ts";
 import { NOTHING_SOON, patienceSeconds, taskSoon } from "./soon.ts";
@@ -71,9 +70,8 @@ export function buildIndex(state: State, settings: IndexSettings, reserve: Reser
   return index;
 }
 
-export function measuresOf(index: KvIndex): Measures {
-  const { state, settings, reserve } = index;
-  return { state, settings, reserve, estimator: createEstimator(state, { estimate: settings.difficulty }) };
+function measuresOf({ state, settings, reserve }: KvIndex): Measures {
+  return measuresFor(state, settings, reserve);
 }
 
 function recordOf(index: KvIndex, id: string, arrivalSeconds: number): TaskRecord {
@@ -190,8 +188,8 @@ function joinQueue(index: KvIndex, item: Item): void {
 export function refreshTask(index: KvIndex, id: string): void {
   const record = index.tasks.get(id);
   if (record === undefined) return;
+  const measures = measuresOf(index);
   if (record.items.size > 0) {
-    const measures = measuresOf(index);
     for (const item of record.items) {
       leaveQueue(item);
       measureCall(measures, item);
@@ -199,20 +197,19 @@ export function refreshTask(index: KvIndex, id: string): void {
     measureKeys(measures, record.items, id);
     for (const item of record.items) joinQueue(index, item);
   }
-  refreshSoon(index, record);
+  refreshSoon(index, record, measures);
   if (record.items.size === 0 && !index.state.tasks.has(id)) index.tasks.delete(id);
 }
 
 /** Only what the task will use soon has changed, not its areas. */
-export function refreshSoon(index: KvIndex, record: TaskRecord): void {
+export function refreshSoon(index: KvIndex, record: TaskRecord, { means }: Measures = measuresOf(index)): void {
   const task = index.state.tasks.get(record.id);
   for (const [entry, uses] of record.soon) {
     const left = (index.soon.get(entry) ?? 0) - uses;
     if (left > 1e-9) index.soon.set(entry, left);
     else index.soon.delete(entry);
   }
-  const { estimator } = measuresOf(index);
-  record.soon = task === undefined ? NOTHING_SOON : taskSoon(index.state, task, estimator);
-  record.patienceSeconds = task === undefined ? 0 : patienceSeconds(task, estimator);
+  record.soon = task === undefined ? NOTHING_SOON : taskSoon(index.state, task, means);
+  record.patienceSeconds = task === undefined ? 0 : patienceSeconds(task, means);
   for (const [entry, uses] of record.soon) index.soon.set(entry, (index.soon.get(entry) ?? 0) + uses);
 }
