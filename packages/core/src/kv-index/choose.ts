@@ -3,7 +3,7 @@ import { rests } from "./admissible.ts";
 import { DEPTH, groupDensity, ownShare } from "./density.ts";
 import type { Guard } from "./guard.ts";
 import { compareItems, compareTies, type Group, type Item } from "./item.ts";
-import { allOf } from "./line.ts";
+import { allOf, type Line } from "./line.ts";
 import type { KvIndex } from "./store.ts";
 import { wantedByPinned } from "./wanted.ts";
 
@@ -107,14 +107,20 @@ function refreshHead(picking: Picking, group: Group): boolean {
   return true;
 }
 
-/** Best key of all that would fit such a room, for swaps. */
-export function bestFitting(picking: Picking, roomTokens: number): Item | null {
+/** Best key of all that still wait and may start, whether they fit or not. */
+export function bestWaiting(picking: Picking): Item | null {
   let best: Item | null = null;
-  for (const group of picking.groups) {
-    const item = nextFitting(picking, group, { chunk: 0, place: 0 }, roomTokens);
+  for (const { line } of picking.groups) {
+    const item = firstLeft(picking, line);
     if (item !== null && (best === null || compareItems(item, best) < 0)) best = item;
   }
   return best;
+}
+
+function firstLeft({ index, nowSeconds }: Picking, line: Line): Item | null {
+  for (const { items } of line.chunks)
+    for (const item of items) if (item.takenIn !== index.decisions && !rests(item.request, nowSeconds)) return item;
+  return null;
 }
 
 /** From the given place on; moves the place there. Chunks in which nothing can fit are passed by. */

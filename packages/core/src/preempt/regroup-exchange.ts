@@ -1,8 +1,8 @@
-import { bestFitting, fits, take, type Picking } from "../kv-index/choose.ts";
+import { bestWaiting, fits, take, type Picking } from "../kv-index/choose.ts";
 import type { Group, Item } from "../kv-index/item.ts";
 import { compareItems } from "../kv-index/item.ts";
 import { ratioOf } from "../kv-index/key.ts";
-import { first, front } from "../kv-index/line.ts";
+import { front } from "../kv-index/line.ts";
 import { promisedTo } from "../kv-index/running.ts";
 import { movableItem } from "./regroup.ts";
 
@@ -33,7 +33,7 @@ export function exchange(picking: Picking, staying: readonly Item[]): ReadonlySe
   const { index, nowSeconds } = picking;
   const movables = index.running.filter((item) => movableItem(index.state, item, nowSeconds));
   if (movables.length === 0) return scene.victims;
-  for (let n = 0; n < MOST_OF_EACH && regroupOnce(scene); n++);
+  for (let n = 0; n < MOST_OF_EACH && regroupOnce(scene, movables); n++);
   movables.sort((a, b) => compareItems(b, a));
   for (let n = 0; n < MOST_OF_EACH && swapOnce(scene, movables); n++);
   return scene.victims;
@@ -57,17 +57,23 @@ function lastOf({ picking, victims }: Scene, group: Group, stop: readonly Item[]
   return !picking.admit.some((item) => item.group === group);
 }
 
-function regroupOnce(scene: Scene): boolean {
+function regroupOnce(scene: Scene, movables: readonly Item[]): boolean {
   const { picking, victims } = scene;
-  const { index, nowSeconds } = picking;
+  const small = new Set<Group>();
+  for (const { group } of movables) if (group.prefix !== null && group.running.size <= 2) small.add(group);
+  if (small.size === 0) return false;
+  const offer = offerOf(picking);
   let best: Exchange | null = null;
-  for (const group of index.groups.values()) {
-    const { running } = group;
-    if (group.prefix === null || running.size === 0 || running.size > 2) continue;
-    const stop = [...running];
-    if (stop.some((item) => victims.has(item) || !movableItem(index.state, item, nowSeconds))) continue;
-    if (!lastOf(scene, group, stop)) continue;
-    const start = fill(picking, group, picking.roomTokens + prefixTokens(scene, group) + freed(scene, stop), stop.length);
+  for (const group of small) {
+    const stop = [...group.running];
+    if (stop.some((item) => victims.has(item) || !movables.includes(item)) || !lastOf(scene, group, stop)) continue;
+    const start = fill(
+      offer,
+      group,
+      picking.roomTokens + prefixTokens(scene, group) + freed(scene, stop),
+      picking.slots,
+      stop.length,
+    );
     if (start.length <= stop.length) continue;
     const ratio = worth(start, stop);
     if (ratio >= REGROUP_RATIO && (best === null || ratio > best.ratio)) best = { stop, start, ratio };
@@ -77,31 +83,43 @@ function regroupOnce(scene: Scene): boolean {
   return true;
 }
 
-/** Heads of pinned agents, best key first, then whole groups that fill more places than are given up. */
-function fill(picking: Picking, leaving: Group, roomTokens: number, stopped: number): readonly Item[] {
-  let room = roomTokens;
-  let slots = picking.slots + stopped;
-  const out: Item[] = [];
+/** Who could start, the same for every group that might leave: heads of pinned agents and of the others, best key first. */
+interface Offer {
+  readonly pinned: readonly Item[];
+  readonly open: readonly { readonly group: Group; readonly heads: readonly Item[] }[];
+}
+
+function offerOf(picking: Picking): Offer {
   const pinned: Item[] = [];
-  const open: Group[] = [];
+  const open: { group: Group; heads: Item[] }[] = [];
   for (const group of picking.groups) {
-    if (group === leaving) continue;
-    if (group.scratch.chargeTokens > 0) open.push(group);
-    else for (const item of front(group.line, FILL_DEPTH)) if (fits(picking, item, room)) pinned.push(item);
+    const heads = front(group.line, FILL_DEPTH).filter((item) => fits(picking, item, Infinity));
+    if (group.scratch.chargeTokens === 0) pinned.push(...heads);
+    else if (heads.length >= 2) open.push({ group, heads });
   }
-  for (const item of pinned.sort(compareItems)) {
+  pinned.sort(compareItems);
+  open.sort((a, b) => compareItems(a.heads[0]!, b.heads[0]!));
+  return { pinned, open };
+}
+
+/** Heads of pinned agents, best key first, then whole groups that fill more places than are given up. */
+function fill(offer: Offer, leaving: Group, roomTokens: number, freeSlots: number, stopped: number): readonly Item[] {
+  let room = roomTokens;
+  let slots = freeSlots + stopped;
+  const out: Item[] = [];
+  for (const item of offer.pinned) {
     if (slots <= 0) return out;
-    if (item.needTokens > room) continue;
+    if (item.group === leaving || item.needTokens > room) continue;
     out.push(item);
     room -= item.needTokens;
     slots -= 1;
   }
-  for (const group of open.sort((a, b) => compareItems(first(a.line)!, first(b.line)!))) {
+  for (const { group, heads } of offer.open) {
     let left = room - group.scratch.chargeTokens;
-    if (left <= 0 || group.line.size < 2) continue;
+    if (left <= 0) continue;
     const some: Item[] = [];
-    for (const item of front(group.line, FILL_DEPTH)) {
-      if (some.length >= slots || item.needTokens > left || !fits(picking, item, room)) continue;
+    for (const item of heads) {
+      if (some.length >= slots || item.needTokens > left) continue;
       some.push(item);
       left -= item.needTokens;
     }
@@ -124,8 +142,8 @@ function worth(start: readonly Item[], stop: readonly Item[]): number {
 /** The best waiting request that does not fit, against the lowest running one whose leaving makes it fit. */
 function swapOnce(scene: Scene, movables: readonly Item[]): boolean {
   const { picking, victims } = scene;
-  const wanted = bestFitting(picking, Infinity);
-  if (wanted === null) return false;
+  const wanted = bestWaiting(picking);
+  if (wanted === null || !fits(picking, wanted, Infinity)) return false;
   const cost = wanted.needTokens + wanted.group.scratch.chargeTokens;
   let tried = 0;
   for (const victim of movables) {
