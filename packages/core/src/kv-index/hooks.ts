@@ -20,6 +20,7 @@ export function indexFor(state: State, settings: IndexSettings, reserve: Reserve
     index = buildIndex(state, settings, reserve, { jctSeconds, ratePerSecond, epochSeconds: state.nowSeconds });
     indexes.set(state, index);
   }
+  index.settings = settings;
   index.unread = 0;
   return index;
 }
@@ -29,6 +30,7 @@ export function existingIndex(state: State): KvIndex | undefined {
   return indexes.get(state);
 }
 
+/** Measured alike; the other knobs are read by each decision. */
 function alike(a: IndexSettings, b: IndexSettings): boolean {
   return a === b || (a.kappa === b.kappa && a.difficulty === b.difficulty && a.truth === b.truth);
 }

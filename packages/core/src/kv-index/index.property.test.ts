@@ -152,7 +152,7 @@ describe("property 6", () => {
       const random = randomFrom(seed);
       const state = createState(config({ budgetTokens: 1_500, maxRunning: 4 }));
       const index = indexFor(state, SETTINGS_DEFAULTS, safe.reserve);
-      const length = 4 + random(10);
+      const length = 3 + random(7);
       for (let at = 1; at <= length; at++) for (const event of randomEvent(state, random, at)) step(state, event);
       expect(existingIndex(state)).toBe(index);
       const full = buildIndex(state, index.settings, index.reserve, index);
@@ -162,7 +162,7 @@ describe("property 6", () => {
       const kept = actionsOf(decideFrom(index, safe, length + 10));
       if (kept !== actionsOf(decideFrom(full, safe, length + 10))) throw new Error(`sequence ${seed} decides otherwise`);
     }
-    expect(compared).toBeGreaterThan(SEQUENCES / 2);
+    expect(compared).toBeGreaterThan(SEQUENCES / 3);
   });
 
   it("costs a state nothing until an index policy reads it, and is dropped when nobody does any more", () => {

@@ -15,7 +15,8 @@ import { NOTHING_SOON, patienceSeconds, taskSoon } from "./soon.ts";
  */
 export interface KvIndex {
   readonly state: State;
-  readonly settings: IndexSettings;
+  /** Of the policy that reads it now; what was measured depends on `difficulty` and `truth` only. */
+  settings: IndexSettings;
   readonly reserve: Reserve;
   readonly items: Map<string, Item>;
   readonly tasks: Map<string, TaskRecord>;
