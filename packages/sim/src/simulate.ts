@@ -89,6 +89,7 @@ class Simulation {
   private readonly runner: TaskRunner;
   private readonly core: CoreConfig;
   private readonly live = new Map<string, TaskCall>();
+  private readonly fresh: TaskCall[] = [];
   private readonly calls: CallResult[] = [];
   private readonly tasks: TaskRecord[] = [];
 
@@ -144,17 +145,25 @@ class Simulation {
         this.check();
       } else break;
       if (clock.nextSeconds() === now) continue;
-      if (governor?.isDue === true) governor.settle(now);
+      if (governor === null) this.submitFresh(now);
+      else governor.settle(now);
       if (stepEnds === null) {
         const seconds = engine.start(now);
         if (seconds !== null) stepEnds = now + seconds;
-        if (governor?.isDue === true) governor.settle(now);
+        governor?.settle(now);
         this.check();
         if (seconds === null && this.idle()) break;
       }
     }
     if (this.live.size > 0) throw new Error(`stalled at ${now} s with ${this.live.size} calls open`);
     return this.result(now);
+  }
+
+  /** Calls of one instant reach a stock engine in the order of their ids, as a gateway sends them. */
+  private submitFresh(now: number): void {
+    if (this.fresh.length === 0) return;
+    for (const call of this.fresh.toSorted((a, b) => (a.id < b.id ? -1 : 1))) this.engine.submit(call.spec, now);
+    this.fresh.length = 0;
   }
 
   /** Nothing runs and nothing is due. */
@@ -207,7 +216,7 @@ class Simulation {
     if (!fits.ok || whole > this.engine.machine.budgetTokens)
       throw new RangeError(`call ${call.id} needs ${whole} tokens and can never fit in ${this.engine.machine.budgetTokens}`);
     this.live.set(call.id, call);
-    if (this.governor === null) this.engine.submit(call.spec, at);
+    if (this.governor === null) this.fresh.push(call);
     else this.governor.ready(call, at);
   }
 
@@ -236,7 +245,7 @@ class Simulation {
   private check(): void {
     if (this.config.check !== true) return;
     const broken = this.engine.check();
-    if (this.joint !== null) broken.push(...checkInvariants(this.governor!.state));
+    if (this.joint !== null) broken.push(...checkInvariants(this.governor!.state).map((rule) => `core: ${rule}`));
     if (broken.length > 0) throw new Error(`at ${this.clock.nowSeconds} s: ${broken.join("; ")}`);
   }
 }
@@ -276,6 +285,7 @@ function forward(heard: { listener: JointListener | null }): JointListener {
   const to = (): JointListener => heard.listener!;
   return {
     loaded: (...a) => to().loaded(...a),
+    loadFailed: (...a) => to().loadFailed(...a),
     evicted: (...a) => to().evicted(...a),
     hostDropped: (...a) => to().hostDropped(...a),
     released: (...a) => to().released(...a),

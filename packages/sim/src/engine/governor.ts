@@ -87,6 +87,7 @@ export class Governor {
     };
     return {
       loaded: (entry, computedTokens, at) => this.send({ kind: "loaded", at, entry, computedTokens }),
+      loadFailed: (entry, at) => this.send({ kind: "loadFailed", at, entry }),
       evicted: (entry, keptOnHost, at) => this.send({ kind: "evicted", at, entry, keptOnHost }),
       hostDropped: (entry, at) => this.send({ kind: "hostDropped", at, entry }),
       released: (live, keptTokens, at) => {
@@ -166,9 +167,9 @@ export class Governor {
     const deltas: { request: string; prefilled: number; decoded: number }[] = [];
     for (const told of calls) {
       const live = told.live;
-      if (live === null) continue;
+      if (live === null || live.phase === "waiting" || live.phase === "swapIn") continue;
       const decoding = live.phase === "decode" || live.phase === "done";
-      const filled = decoding ? Math.max(told.filled, live.target - (this.options.joint === null ? (told.call.prefix?.tokens ?? 0) : 0)) : live.filled;
+      const filled = decoding ? Math.max(told.filled, live.target - (this.options.joint === null ? (told.call.prefix?.tokens ?? 0) : 0)) : Math.min(live.filled, live.target);
       const generated = decode.generatedOf(live);
       const prefilled = Math.max(0, filled - told.filled);
       const decoded = generated - told.generated;

@@ -17,6 +17,7 @@ export interface JointRules {
 /** What only an engine under full control reports, and the one thing it asks: who leaves when it runs out of cells. */
 export interface JointListener {
   loaded(entry: EntryId, computedTokens: number, atSeconds: number): void;
+  loadFailed(entry: EntryId, atSeconds: number): void;
   evicted(entry: EntryId, keptOnHost: boolean, atSeconds: number): void;
   hostDropped(entry: EntryId, atSeconds: number): void;
   /** Our own preempt is carried out. */
@@ -96,27 +97,34 @@ export class JointEngine implements VirtualEngine {
   loadFromHost(id: EntryId, atSeconds: number): void {
     this.command(atSeconds, (at) => {
       const tokens = this.store.host.get(id);
-      if (tokens === undefined || this.store.entries.has(id)) return;
-      const entry = this.store.add(id, tokens, "copying");
-      this.startCopy(entry, at);
+      if (this.store.get(id)?.phase === "resident") return this.listener.loaded(id, 0, at);
+      if (tokens === undefined) return this.listener.loadFailed(id, at);
+      if (this.store.entries.has(id)) return;
+      this.copies.push(this.store.add(id, tokens, "copying"));
+      this.startCopies(at);
     });
   }
 
   start(atSeconds: number): number | null {
     const { machine } = this;
     machine.clearLoad();
-    for (;;) {
-      const plan = planPrefill(this);
+    this.startCopies(atSeconds);
+    for (let patient = false; ; ) {
+      const plan = patient ? NO_PREFILL : planPrefill(this);
       const decodes = plan.chunks.length === 0 || this.rules.mixed;
       const cells = plan.cells + (decodes ? machine.decode.blocksDue() * machine.blockTokens : 0);
       const short = cells - this.freeTokens();
-      if (short > 0) {
-        this.makeRoom(short, atSeconds);
+      if (short > 0 && !this.evictIdle(short, atSeconds)) {
+        if (this.copying > 0 && patient) return null;
+        if (this.copying > 0) patient = true;
+        else this.overflow(cells, atSeconds);
         continue;
       }
+      if (short > 0) continue;
       if (decodes) machine.addDecodes();
+      this.swapIn(plan.swapIns, atSeconds);
       if (plan.chunks.length === 0 && machine.load.decodes === 0) return null;
-      this.begin(plan, atSeconds);
+      this.begin(plan);
       if (decodes) machine.privateTokens += machine.decode.blocksDue() * machine.blockTokens;
       break;
     }
@@ -158,8 +166,20 @@ export class JointEngine implements VirtualEngine {
     return broken;
   }
 
-  /** Cells under swap copies. */
+  /** Cells of calls under swap copies. */
   private copyingTokens = 0;
+  /** Copies in flight: while there are any, a shortage may pass by itself. */
+  private copying = 0;
+  /** Entries to be copied back that have no room yet. */
+  private readonly copies: KvEntry[] = [];
+
+  private later(atSeconds: number, id: string, run: (atSeconds: number) => void): void {
+    this.copying += 1;
+    this.listener.later(atSeconds, id, (at) => {
+      this.copying -= 1;
+      run(at);
+    });
+  }
 
   /** Commands act between steps, in order. */
   private command(atSeconds: number, run: (atSeconds: number) => void): void {
@@ -192,17 +212,22 @@ export class JointEngine implements VirtualEngine {
     this.running.push(call);
   }
 
-  private begin(plan: PrefillPlan, atSeconds: number): void {
-    const { machine, store } = this;
-    this.plan = plan;
-    for (const call of plan.swapIns) {
+  /** Begins the copies back of swapped calls; they run on when they are in. */
+  private swapIn(calls: readonly Call[], atSeconds: number): void {
+    const { machine } = this;
+    for (const call of calls) {
       machine.privateTokens += machine.roundUp(call.filled);
       this.copyingTokens += machine.roundUp(call.filled);
       const readyAt = this.channel.copy(call.filled, "toDevice", atSeconds);
       call.inFlight = call.filled;
       const epoch = ++call.epoch;
-      this.listener.later(readyAt, call.spec.id, (at) => this.command(at, () => this.swappedIn(call, epoch)));
+      this.later(readyAt, call.spec.id, (at) => this.command(at, () => this.swappedIn(call, epoch)));
     }
+  }
+
+  private begin(plan: PrefillPlan): void {
+    const { machine, store } = this;
+    this.plan = plan;
     for (const { call, prefixTokens, ownTokens } of plan.chunks) {
       const entry = store.get(this.entryOf.get(call)!.prefix?.id ?? null);
       if (prefixTokens > 0) {
@@ -297,11 +322,11 @@ export class JointEngine implements VirtualEngine {
     call.epoch += 1;
     call.preemptions += 1;
     machine.recorder.preempted += 1;
-    this.listener.later(this.channel.copy(call.filled, "toHost", atSeconds), call.spec.id, (at) =>
-      this.command(at, () => {
+    this.later(this.channel.copy(call.filled, "toHost", atSeconds), call.spec.id, (at) =>
+      this.command(at, (done) => {
         machine.privateTokens -= cells;
         this.copyingTokens -= cells;
-        this.listener.released(call, call.filled, at);
+        this.listener.released(call, call.filled, done);
       }),
     );
   }
@@ -323,40 +348,53 @@ export class JointEngine implements VirtualEngine {
     if (call.filled >= call.target) this.machine.decode.join(call, call.filled, call.sharedTokens + call.filled + 1);
   }
 
-  private startCopy(entry: KvEntry, atSeconds: number): void {
-    const short = this.machine.roundUp(entry.tokens) - this.freeTokens();
-    if (short > 0) this.makeRoom(short, atSeconds);
-    this.store.resize(entry, entry.tokens);
-    this.listener.later(this.channel.copy(entry.tokens, "toDevice", atSeconds), entry.id, (at) => {
-      if (this.store.get(entry.id) !== entry) return;
-      this.becomeResident(entry, at);
-      this.listener.loaded(entry.id, 0, at);
-    });
+  /** Begins the copies that have room; the others wait for what is on its way out. */
+  private startCopies(atSeconds: number): void {
+    const { machine, store } = this;
+    for (const entry of this.copies.splice(0)) {
+      const short = machine.roundUp(entry.tokens) - this.freeTokens();
+      if (short > 0 && !this.evictIdle(short, atSeconds)) {
+        this.copies.push(entry);
+        continue;
+      }
+      store.resize(entry, entry.tokens);
+      this.later(this.channel.copy(entry.tokens, "toDevice", atSeconds), entry.id, (at) => {
+        if (store.get(entry.id) !== entry) return;
+        this.becomeResident(entry, at);
+        this.listener.loaded(entry.id, 0, at);
+      });
+    }
   }
 
-  /** Evicts in keep order, then preempts as told. */
-  private makeRoom(shortTokens: number, atSeconds: number): void {
+  /** Evicts what nobody uses in keep order; true when the shortage is covered. */
+  private evictIdle(shortTokens: number, atSeconds: number): boolean {
     const { store } = this;
     const wanted = this.freeTokens() + shortTokens;
     const known = new Set(this.keep);
-    const order = [...this.keep, ...[...store.entries.keys()].filter((id) => !known.has(id))];
-    for (const id of order) {
-      if (this.freeTokens() >= wanted) return;
+    for (const id of [...this.keep, ...[...store.entries.keys()].filter((other) => !known.has(other))]) {
+      if (this.freeTokens() >= wanted) return true;
       const entry = store.get(id);
       if (entry === undefined || entry.users > 0 || entry.phase !== "resident") continue;
       store.remove(entry);
       this.listener.evicted(id, store.host.has(id), atSeconds);
     }
-    if (this.freeTokens() >= wanted) return;
+    return this.freeTokens() >= wanted;
+  }
+
+  /** Preempts as told, until `cells` are free. */
+  private overflow(cells: number, atSeconds: number): void {
     const before = this.freeTokens();
-    for (const call of this.listener.overflow(wanted - before, atSeconds)) {
-      if (!this.running.includes(call)) continue;
+    const victims = this.listener.overflow(cells - before, atSeconds).filter((call) => this.running.includes(call));
+    if (victims.length === 0 && this.running.length > 1) victims.push(this.running.at(-1)!);
+    if (victims.length === 0) throw new Error("out of KV cells and nobody can leave");
+    for (const call of victims) {
       this.leave(call, false);
       this.machine.listener.preempted(call, atSeconds);
     }
-    if (this.freeTokens() === before) throw new Error("out of KV cells and nobody can leave");
   }
 }
+
+const NO_PREFILL: PrefillPlan = { chunks: [], swapIns: [], cells: 0 };
 
 function contextAtJoin(call: Call): number {
   return call.sharedTokens + call.heldAtJoin + 1;
