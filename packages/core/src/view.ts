@@ -88,13 +88,14 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve, b
   return view;
 }
 
-/** Expected lengths are asked for again and again within one decision: each request's are worked out once. */
+/** Expected lengths of running requests are asked for again and again within one decision: each is worked out once. */
 function rememberLengths(estimator: Estimator): Estimator {
   const expected = new Map<RequestState, number>();
   const remaining = new Map<RequestState, number>();
   const once =
     (known: Map<RequestState, number>, ask: (request: RequestState) => number) =>
     (request: RequestState): number => {
+      if (request.admittedSeconds === null) return ask(request);
       let tokens = known.get(request);
       if (tokens === undefined) known.set(request, (tokens = ask(request)));
       return tokens;

@@ -15,7 +15,7 @@ export const topas: SearchOrder = {
     return admitted.map((request) => {
       const { task, stage } = request.spec;
       const done = completed.get(task);
-      const gain = gains.credit(gains.age(request)) * gains.base(request, done);
+      const gain = gains.credit(gains.ageOf(gains.weight(request).arrival)) * gains.base(request, done);
       if (done === undefined) completed.set(task, new Set([stage]));
       else done.add(stage);
       return gain;

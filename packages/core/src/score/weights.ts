@@ -6,6 +6,8 @@ import { createWorth } from "./worth.ts";
 /** What a waiting request is worth when nothing else of its task is taken; unchanged until its task has an event. */
 export interface Weight {
   readonly task: TaskState | null;
+  /** tau_i; a request of a forgotten task counts from its own arrival. */
+  readonly arrival: number;
   /** The task's revision that `base` and `upper` were worked out at; -1: never. */
   revision: number;
   /** max(gainFloor * E[Z_r], Delta(r | nothing)), seconds before aging. */
@@ -25,6 +27,8 @@ export function gainsLast(options: PolicyOptions): boolean {
   return options.roundGain === "stage" && options.value === "seconds";
 }
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 export function createWeights(view: View, options: PolicyOptions): (request: RequestState) => Weight {
   const worth = createWorth(view, options);
   const lasting = gainsLast(options);
@@ -35,15 +39,16 @@ export function createWeights(view: View, options: PolicyOptions): (request: Req
     let weight = weights.get(request);
     if (weight === undefined) {
       const task = view.state.tasks.get(request.spec.task) ?? null;
-      weights.set(request, (weight = { task, revision: -1, base: 0, upper: 0 }));
+      weight = { task, arrival: task?.arrivalSeconds ?? request.readySeconds, revision: -1, base: 0, upper: 0 };
+      weights.set(request, weight);
     }
     const { task } = weight;
     if (task === null || (lasting && weight.revision === task.revision)) return weight;
     const path = view.path(task.id)!;
     const whole = path.residual(request.spec.stage);
-    const delta = worth.delta(path, request, undefined);
-    weight.base = worth.value(path, request, Math.max(options.gainFloor * whole, delta));
-    weight.upper = worth.value(path, request, Math.max(1, options.gainFloor) * whole);
+    const delta = worth.deltas(task, path, [request], NOTHING)[0]!;
+    weight.base = worth.value(task, path, Math.max(options.gainFloor * whole, delta));
+    weight.upper = worth.value(task, path, Math.max(1, options.gainFloor) * whole);
     weight.revision = task.revision;
     return weight;
   };

@@ -151,7 +151,8 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
       ages.set(request.spec.task, age);
     }
     for (const one of groups)
-      if (packer.leaving[one.index] === 1) for (const request of one.running) ages.set(request.spec.task, gains.age(request));
+      if (packer.leaving[one.index] === 1)
+        for (const request of one.running) ages.set(request.spec.task, gains.ageOf(gains.weight(request).arrival));
     return [...ages.values()];
   };
   return evaluator;

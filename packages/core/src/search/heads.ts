@@ -1,14 +1,14 @@
 import type { Gains } from "../score/admit.ts";
+import type { Weight } from "../score/weights.ts";
 import type { RequestState } from "../state.ts";
 import type { View } from "../view.ts";
 
 /** A waiting request that a search weighs. */
 export interface Head {
   readonly request: RequestState;
+  readonly weight: Weight;
   readonly group: number;
   readonly need: number;
-  /** max(gainFloor * E[Z], Delta(r | nothing of its task taken)), seconds before aging. */
-  readonly base: number;
   readonly age: number;
   /** What heads are ranked by: age x base, by density per token of need. */
   readonly worth: number;
@@ -19,37 +19,43 @@ export interface Head {
 const MOST_HEADS = 64;
 
 export function bestHeads(view: View, gains: Gains, waiting: readonly RequestState[], group: number, byDensity: boolean): Head[] {
-  const headOf = (request: RequestState, base: number, age: number): Head => {
-    const need = view.needTokens(request);
-    const worth = byDensity ? (age * base) / Math.max(1, need) : age * base;
-    return { request, group, need, base, age, worth, arrival: view.taskArrivalSeconds(request) };
-  };
-  if (waiting.length <= MOST_HEADS)
-    return waiting.map((request) => headOf(request, gains.base(request, undefined), gains.age(request)));
-  const bases = new Float64Array(waiting.length);
-  const ages = new Float64Array(waiting.length);
+  const long = waiting.length > MOST_HEADS;
+  const weights = waiting.map(gains.weight);
   const worths = new Float64Array(waiting.length);
-  waiting.forEach((request, i) => {
-    bases[i] = gains.base(request, undefined);
-    ages[i] = gains.age(request);
-    worths[i] = bases[i]! * ages[i]!;
-    if (byDensity) worths[i]! /= Math.max(1, view.needTokens(request));
-  });
-  const bar = Float64Array.from(worths).sort()[worths.length - MOST_HEADS]!;
+  const ages = new Float64Array(waiting.length);
+  let oldest = 0;
+  for (let i = 0; i < waiting.length; i++) {
+    const { arrival, base } = weights[i]!;
+    ages[i] = gains.ageOf(arrival);
+    worths[i] = ages[i]! * base;
+    if (byDensity) worths[i]! /= Math.max(1, needOf(view, waiting[i]!));
+    if (long && olderOf(waiting, weights, i, oldest)) oldest = i;
+  }
+  const bar = long ? Float64Array.from(worths).sort()[waiting.length - MOST_HEADS]! : -Infinity;
   const heads: Head[] = [];
-  let oldest: Head | null = null;
-  waiting.forEach((request, i) => {
-    const arrival = view.taskArrivalSeconds(request);
-    const older = oldest === null || arrival <= oldest.arrival;
-    if (worths[i]! < bar && !older) return;
-    const head = headOf(request, bases[i]!, ages[i]!);
-    if (worths[i]! >= bar) heads.push(head);
-    if (oldest === null || compareAge(head, oldest) < 0) oldest = head;
-  });
+  for (let i = 0; i < waiting.length; i++) {
+    if (worths[i]! < bar && i !== oldest) continue;
+    const request = waiting[i]!;
+    const weight = weights[i]!;
+    const need = needOf(view, request);
+    heads.push({ request, weight, group, need, age: ages[i]!, worth: worths[i]!, arrival: weight.arrival });
+  }
+  if (heads.length <= MOST_HEADS) return heads;
   heads.sort(compareHeads);
-  heads.length = Math.min(heads.length, MOST_HEADS);
-  if (oldest !== null && !heads.includes(oldest)) heads[heads.length - 1] = oldest;
-  return heads;
+  const first = waiting[oldest]!;
+  const kept = heads.slice(0, MOST_HEADS);
+  if (!kept.some(({ request }) => request === first)) kept[MOST_HEADS - 1] = heads.find(({ request }) => request === first)!;
+  return kept;
+}
+
+/** Straight from the reserve: a head is asked once per decision, so remembering would cost more than asking. */
+function needOf(view: View, request: RequestState): number {
+  return view.reserve.need(view, request);
+}
+
+function olderOf(waiting: readonly RequestState[], weights: readonly Weight[], a: number, b: number): boolean {
+  const delta = weights[a]!.arrival - weights[b]!.arrival;
+  return delta < 0 || (delta === 0 && waiting[a]!.spec.id < waiting[b]!.spec.id);
 }
 
 /** Best first: gain, then tau_i, smaller need, id. */

@@ -7,7 +7,7 @@ import { createSetKeys, type SetKey } from "./set-key.ts";
 export interface Kin {
   /** By rank, ascending. */
   readonly members: readonly number[];
-  /** Gain of each member before aging, seconds, once those of `taken` (one byte each) are taken; nothing for the taken. */
+  /** Gain of each member before aging, seconds, once those of `taken` (one byte each) are taken. */
   given(taken: Uint8Array): Float64Array;
 }
 
@@ -19,15 +19,19 @@ interface Kept {
 }
 
 export function groupKin(ranked: readonly Head[], gains: Gains): Kin[] {
-  const byTask = new Map<string, number[]>();
-  ranked.forEach(({ request }, rank) => {
-    const known = byTask.get(request.spec.task);
-    if (known === undefined) byTask.set(request.spec.task, [rank]);
-    else known.push(rank);
-  });
-  const out: Kin[] = [];
-  for (const members of byTask.values()) if (members.length > 1) out.push(kinOf(members, ranked, gains));
-  return out;
+  const first = new Map<TaskState | null, number>();
+  const several = new Map<TaskState | null, number[]>();
+  for (let rank = 0; rank < ranked.length; rank++) {
+    const { task } = ranked[rank]!.weight;
+    const before = first.get(task);
+    if (before === undefined) first.set(task, rank);
+    else if (task !== null) {
+      const members = several.get(task);
+      if (members === undefined) several.set(task, [before, rank]);
+      else members.push(rank);
+    }
+  }
+  return [...several.values()].map((members) => kinOf(members, ranked, gains));
 }
 
 function kinOf(members: readonly number[], ranked: readonly Head[], gains: Gains): Kin {
@@ -44,7 +48,7 @@ function kinOf(members: readonly number[], ranked: readonly Head[], gains: Gains
       requests.forEach((request, i) => {
         if (taken[i] === 1) stages.add(request.spec.stage);
       });
-      found = gains.bases(requests, taken, stages);
+      found = gains.bases(requests, stages);
       bases.set(key, found);
       return found;
     },
@@ -55,7 +59,7 @@ const kept = new WeakMap<Gains["scope"], WeakMap<TaskState, Kept>>();
 const NO_TASK: Kept = { revision: -1, requests: [], bases: new Map() };
 
 function keptFor(requests: readonly RequestState[], gains: Gains): Kept {
-  const task = gains.taskOf(requests[0]!);
+  const { task } = gains.weight(requests[0]!);
   if (task === null || !gains.lasting) return { ...NO_TASK, bases: new Map() };
   let byTask = kept.get(gains.scope);
   if (byTask === undefined) kept.set(gains.scope, (byTask = new WeakMap()));

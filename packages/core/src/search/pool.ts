@@ -2,7 +2,7 @@ import { promptCells, type View } from "../view.ts";
 import type { EntryId } from "../events.ts";
 import type { Policy } from "../policy/policy.ts";
 import { createGains, type Gains } from "../score/admit.ts";
-import type { EntryState, RequestState } from "../state.ts";
+import type { EntryState, RequestState, TaskState } from "../state.ts";
 import { bestHeads, compareHeads, type Head } from "./heads.ts";
 import { groupKin, type Kin } from "./kin.ts";
 
@@ -96,22 +96,22 @@ function columnsOf(view: View, ranked: readonly Head[], gains: Gains, kin: reado
     task: new Int32Array(size),
     kin: new Int32Array(size).fill(-1),
   };
-  const tasks = new Map<string, number>();
+  const tasks = new Map<TaskState | null, number>();
   kin.forEach(({ members }, index) => members.forEach((rank) => (columns.kin[rank] = index)));
   for (let rank = 0; rank < size; rank++) {
     const head = ranked[rank]!;
-    const { request } = head;
-    const credit = gains.credit(head.age);
+    const { request, weight, age, need } = head;
+    const credit = gains.credit(age);
     columns.group[rank] = head.group;
-    columns.need[rank] = head.need;
+    columns.need[rank] = need;
     columns.worth[rank] = head.worth;
-    columns.value[rank] = credit * head.base;
+    columns.value[rank] = credit * weight.base;
     columns.credit[rank] = credit;
-    columns.worthPerBase[rank] = byDensity ? head.age / Math.max(1, head.need) : head.age;
-    columns.upper[rank] = columns.kin[rank]! < 0 ? columns.value[rank]! : credit * Math.max(head.base, gains.upper(request));
+    columns.worthPerBase[rank] = byDensity ? age / Math.max(1, need) : age;
+    columns.upper[rank] = credit * (columns.kin[rank]! < 0 ? weight.base : Math.max(weight.base, weight.upper));
     columns.cells[rank] = promptCells(view, request);
-    let task = tasks.get(request.spec.task);
-    if (task === undefined) tasks.set(request.spec.task, (task = tasks.size));
+    let task = tasks.get(weight.task);
+    if (task === undefined) tasks.set(weight.task, (task = tasks.size));
     columns.task[rank] = task;
   }
   return columns;
