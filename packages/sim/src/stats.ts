@@ -45,3 +45,26 @@ export function pairedBootstrap(
   const tail = (1 - level) / 2;
   return { estimate: statistic(pairs), low: quantile(draws, tail), high: quantile(draws, 1 - tail) };
 }
+
+export function weightedMean(values: ArrayLike<number>, weights: ArrayLike<number>): number {
+  let sum = 0;
+  let total = 0;
+  for (let i = 0; i < values.length; i++) {
+    sum += values[i]! * weights[i]!;
+    total += weights[i]!;
+  }
+  return sum / total;
+}
+
+/** Smallest value that at least the share `p` of the weight does not exceed. */
+export function weightedQuantile(values: ArrayLike<number>, weights: ArrayLike<number>, p: number): number {
+  const order = Array.from({ length: values.length }, (_, i) => i).sort((a, b) => values[a]! - values[b]! || a - b);
+  let total = 0;
+  for (const i of order) total += weights[i]!;
+  let seen = 0;
+  for (const i of order) {
+    seen += weights[i]!;
+    if (seen >= total * p) return values[i]!;
+  }
+  return Number.NaN;
+}

@@ -97,7 +97,7 @@ describe("optimum", () => {
         const policies = [...Object.values(UNIT_POLICIES), ...[1, 2, 3].map((i) => randomPolicy(createRng(seed + i)))];
         for (const policy of policies) expect(runUnit(instance, policy).meanJct).toBeGreaterThanOrEqual(best - 1e-9);
       }),
-      { numRuns: 60, seed: 1 },
+      { numRuns: 40, seed: 1 },
     );
   });
 
@@ -111,7 +111,7 @@ describe("optimum", () => {
         for (const i of [1, 2, 3])
           expect(runUnit(restarts, randomPolicy(createRng(seed + i))).meanJct).toBeGreaterThanOrEqual(best - 1e-9);
       }),
-      { numRuns: 40, seed: 2 },
+      { numRuns: 25, seed: 2 },
     );
   });
 
@@ -125,7 +125,7 @@ describe("optimum", () => {
     expect(() => bestMeanJct(wide, 50)).toThrow(/more than 50 states/);
   });
 
-  it("a restart frees a slot for a short task: better than without", () => {
+  it("stopping gains nothing for one who knows what comes: it idles instead", () => {
     const instance: UnitInstance = {
       agents: [{ prefixTokens: 0, setupUnits: 0 }],
       tasks: [
@@ -135,7 +135,7 @@ describe("optimum", () => {
       budgetTokens: 1,
       slots: 1,
     };
-    expect(bestMeanJct(instance).meanJct).toBe((20 + 20 + 21 + 22) / 4);
+    expect(bestMeanJct(instance).meanJct).toBe((24 + 1 + 2 + 3) / 4);
     expect(bestMeanJct({ ...instance, restarts: true }).meanJct).toBe((24 + 1 + 2 + 3) / 4);
   });
 });

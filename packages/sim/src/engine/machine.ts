@@ -95,6 +95,7 @@ export class Machine {
     const { decode, recorder } = this;
     for (const call of decode.fresh) recorder.gap(atSeconds - call.lastTokenSeconds, 1);
     recorder.gap(atSeconds - decode.lastTokenSeconds, decode.count - decode.fresh.length);
+    recorder.tokens(atSeconds, decode.count);
     decode.lastTokenSeconds = atSeconds;
     decode.advance();
     const done: Call[] = [];
@@ -110,6 +111,7 @@ export class Machine {
     call.generated += 1;
     if (call.firstTokenSeconds < 0) call.firstTokenSeconds = atSeconds;
     else this.recorder.gap(atSeconds - call.lastTokenSeconds, 1);
+    this.recorder.tokens(atSeconds, 1);
     call.lastTokenSeconds = atSeconds;
     this.listener.token(call, atSeconds);
   }

@@ -37,6 +37,7 @@ export class Recorder {
   readonly gapSeconds: number[] = [];
   readonly gapCounts: number[] = [];
   readonly rows: StepRow[] = [];
+  private readonly tokensInSecond: number[] = [];
   private readonly options: RecorderOptions;
   private readonly floats = new Float64Array(1);
   private readonly words = new Uint32Array(this.floats.buffer);
@@ -53,6 +54,21 @@ export class Recorder {
     if (!this.options.gaps || count === 0) return;
     this.gapSeconds.push(seconds);
     this.gapCounts.push(count);
+  }
+
+  /** Tokens that left the engine now; kept by the second where gaps are kept. */
+  tokens(atSeconds: number, count: number): void {
+    if (!this.options.gaps) return;
+    const second = Math.floor(atSeconds);
+    while (this.tokensInSecond.length <= second) this.tokensInSecond.push(0);
+    this.tokensInSecond[second]! += count;
+  }
+
+  /** Most tokens in one second of the clock; 0 where gaps are not kept. */
+  peakTokensPerSecond(): number {
+    let most = 0;
+    for (const tokens of this.tokensInSecond) most = Math.max(most, tokens);
+    return most;
   }
 
   step(atSeconds: number, seconds: number, load: StepLoad, freeTokens: number, cachedTokens: number, movedBytes: number): void {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { predecessors, type SimTask } from "../task.ts";
 import { listWorkloads, presetNames } from "./catalog.ts";
-import { makeWorkload } from "./make-workload.ts";
+import { makeWorkload, type Workload } from "./make-workload.ts";
 
 const lengthsOf = (tasks: readonly SimTask[]) =>
   tasks.map(({ stages }) =>
@@ -13,31 +13,33 @@ const waitsOf = (tasks: readonly SimTask[]) =>
   tasks.map(({ stages }) => stages.map(({ rounds }) => rounds.map((round) => round.toolWaitSeconds)));
 const arrivalsOf = (tasks: readonly SimTask[]) => tasks.map((task) => task.arrivalSeconds);
 
+/** What is wrong with a workload, in words. */
+function faults({ agents, tasks, budgetTokens }: Workload): string[] {
+  const prefixes = new Map(agents.map((agent) => [agent.name, agent.prefixTokens]));
+  const out = prefixes.size === agents.length ? [] : ["agent names repeat"];
+  tasks.forEach((task, i) => {
+    predecessors(task);
+    if (task.graph !== null && !validateGraph(task.graph).ok) out.push(`${task.id}: graph`);
+    if (task.arrivalSeconds < (tasks[i - 1]?.arrivalSeconds ?? 0)) out.push(`${task.id}: arrives before the one before`);
+    for (const { id, agent, rounds } of task.stages) {
+      let context = prefixes.get(agent) ?? NaN;
+      for (const { promptTokens, outputTokens, maxTokens, toolWaitSeconds } of rounds) {
+        const whole = [promptTokens, outputTokens, maxTokens].every((tokens) => Number.isInteger(tokens) && tokens! >= 1);
+        if (!whole || outputTokens > maxTokens! || !(toolWaitSeconds >= 0)) out.push(`${task.id}/${id}: a round`);
+        context += promptTokens + outputTokens;
+      }
+      if (!(context <= 0.75 * budgetTokens)) out.push(`${task.id}/${id}: ${context} tokens`);
+      if (rounds.at(-1)?.toolWaitSeconds !== 0) out.push(`${task.id}/${id}: waits after its last call`);
+    }
+  });
+  return out;
+}
+
 describe.each(presetNames())("%s", (name) => {
   it("makes tasks every engine can run, twice the same", () => {
-    const made = makeWorkload(name, { seed: 7, tasks: 60 });
-    expect(made).toEqual(makeWorkload(name, { seed: 7, tasks: 60 }));
-    const prefixes = new Map(made.agents.map((agent) => [agent.name, agent.prefixTokens]));
-    expect(prefixes.size).toBe(made.agents.length);
-    for (const task of made.tasks) {
-      predecessors(task);
-      if (task.graph !== null) expect(validateGraph(task.graph)).toEqual({ ok: true });
-      for (const { agent, rounds } of task.stages) {
-        let context = prefixes.get(agent)!;
-        for (const round of rounds) {
-          expect(round.promptTokens).toBeGreaterThanOrEqual(1);
-          expect(Number.isInteger(round.promptTokens + round.outputTokens)).toBe(true);
-          expect(round.outputTokens).toBeGreaterThanOrEqual(1);
-          expect(round.outputTokens).toBeLessThanOrEqual(round.maxTokens!);
-          expect(round.toolWaitSeconds).toBeGreaterThanOrEqual(0);
-          context += round.promptTokens + round.outputTokens;
-        }
-        expect(context).toBeLessThanOrEqual(0.75 * made.budgetTokens);
-        expect(rounds.at(-1)!.toolWaitSeconds).toBe(0);
-      }
-    }
-    const times = arrivalsOf(made.tasks);
-    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    const made = makeWorkload(name, { seed: 7, tasks: 30 });
+    expect(faults(made)).toEqual([]);
+    expect(JSON.stringify(makeWorkload(name, { seed: 7, tasks: 30 }))).toBe(JSON.stringify(made));
   });
 });
 
@@ -99,7 +101,7 @@ describe("common random numbers", () => {
         }
         arrivalsOf(twice.tasks).forEach((seconds, i) => expect(seconds).toBeCloseTo(at.tasks[i]!.arrivalSeconds / 2, 9));
       }),
-      { numRuns: 12, seed: 3 },
+      { numRuns: 6, seed: 3 },
     );
   });
 
