@@ -16,13 +16,14 @@ import {
 } from "../state.ts";
 import { applyTaskArrived, finishStage, forgetTaskIfOver, newVirtualStage } from "./task.ts";
 
-export function applyReady(state: State, spec: RequestSpec): void {
-  if (state.requests.has(spec.id)) return count(state, "requestsRepeated");
-  if (!state.tasks.has(spec.task)) {
+export function applyReady(state: State, named: RequestSpec): void {
+  if (state.requests.has(named.id)) return count(state, "requestsRepeated");
+  if (!state.tasks.has(named.task)) {
     count(state, "tasksImplied");
-    applyTaskArrived(state, { id: spec.task, tenant: "", workflow: null, arrivalSeconds: state.nowSeconds });
+    applyTaskArrived(state, { id: named.task, tenant: "", workflow: null, arrivalSeconds: state.nowSeconds });
   }
-  const task = state.tasks.get(spec.task)!;
+  const task = state.tasks.get(named.task)!;
+  const spec = asSibling(state, task, named);
   const stage = openStage(state, task, spec);
   learnReady(state, task, stage);
   task.revision += 1;
@@ -63,6 +64,20 @@ export function applyReady(state: State, spec: RequestSpec): void {
   state.waiting.set(spec.id, request);
   task.live += 1;
   task.callsStarted += 1;
+}
+
+/** Calls that one undeclared stage has at once are siblings, not rounds: each beyond the first gets a stage that ends with it (K49). */
+function asSibling(state: State, task: TaskState, spec: RequestSpec): RequestSpec {
+  const taken = task.stages.get(spec.stage);
+  if (taken?.virtual !== true || taken.request === null) return spec;
+  count(state, "parallelCallsOfOneStage");
+  const id = `${spec.stage}#${spec.id}`;
+  task.stages.set(id, { ...newVirtualStage(state, task.tenant, spec.stage, spec.agent), id });
+  return { ...spec, stage: id };
+}
+
+function dropSibling(task: TaskState, stage: StageState, request: string): void {
+  if (stage.virtual && stage.id.endsWith(`#${request}`)) task.stages.delete(stage.id);
 }
 
 function openStage(state: State, task: TaskState, spec: RequestSpec): StageState {
@@ -229,8 +244,9 @@ export function applyRoundDone(state: State, id: string, retainedTokens: number)
   stage.rounds += 1;
   const { rounds } = stage.declared;
   if (rounds !== null && stage.rounds < rounds.max) stage.status = "toolWait";
-  else finishStage(state, task, stage);
+  else if (stage.request === null) finishStage(state, task, stage);
   if (stage.virtual) stage.rounds = 0;
+  dropSibling(task, stage, id);
   forgetTaskIfOver(state, task);
 }
 
@@ -255,6 +271,7 @@ export function applyLeft(state: State, id: string, outcome: "cancelled" | "fail
   if (stage !== undefined && stage.request === null) {
     if (stage.virtual) stage.status = "done";
     else stage.status = outcome === "failed" ? "failed" : "ready";
+    dropSibling(task, stage, id);
     refreshReadiness(task);
   }
   forgetTaskIfOver(state, task);
