@@ -35,7 +35,8 @@ export function learnedTail(state: State, task: TaskState, factor: number): Tail
   if (visits < 2) return { ...all, seconds: calls * seconds };
   const more = expectedMore(workflow.leads, lead.visits, visits);
   const leader = meanCall(state, [frameKey(task.tenant, lead.agent), frameKey(task.tenant)], factor);
-  return { ...all, seconds: Math.min(all.workSeconds, more * (leader.seconds + workflow.phaseSeconds * factor)) };
+  const path = more * (leader.seconds + workflow.phaseSeconds * factor);
+  return { ...all, seconds: path, workSeconds: Math.max(all.workSeconds, path) };
 }
 
 /** T_i with a declared remaining path blended in: 4 pseudo-samples against the tasks seen to get this far (2.3). */
