@@ -53,16 +53,18 @@ function keyOf(instance: UnitInstance, { time, left, resident }: UnitState): str
 /** Every state one decision can lead to. */
 function* moves(instance: UnitInstance, calls: readonly FlatCall[], state: UnitState): Generator<UnitState> {
   const running = instance.restarts === true ? calls.filter(({ id }) => state.left[id]! > 0).map(({ id }) => id) : [];
-  for (const stop of subsets(running)) {
+  for (const stop of subsets(running, running.length)) {
     const stopped = apply(instance, calls, state, { start: [], stop, evict: [] });
     if (stopped === null) continue;
     const ready = readyCalls(stopped, calls).filter(({ id }) => !stop.includes(id));
     const unpinned = (pinned: ReadonlySet<number>): number[] =>
       stopped.resident.flatMap((at, agent) => (at >= 0 && !pinned.has(agent) ? [agent] : []));
-    for (const start of subsets(ready.map(({ id }) => id))) {
+    const free = instance.slots - stopped.left.filter((left) => left > 0).length;
+    const readyIds = ready.map(({ id }) => id);
+    for (const start of subsets(readyIds, free)) {
       const needed = new Set([...pinnedAgents(stopped, calls), ...start.map((id) => calls[id]!.agent)]);
       const tried: (readonly number[])[] = [];
-      for (const evict of bySize(subsets(unpinned(needed)))) {
+      for (const evict of bySize(subsets(unpinned(needed), instance.agents.length))) {
         if (tried.some((less) => less.every((agent) => evict.includes(agent)))) continue;
         const next = apply(instance, calls, stopped, { start, evict });
         if (next === null) continue;
@@ -73,8 +75,11 @@ function* moves(instance: UnitInstance, calls: readonly FlatCall[], state: UnitS
   }
 }
 
-function subsets(items: readonly number[]): (readonly number[])[] {
-  return items.reduce<(readonly number[])[]>((sets, item) => [...sets, ...sets.map((set) => [...set, item])], [[]]);
+function subsets(items: readonly number[], most: number): (readonly number[])[] {
+  return items.reduce<(readonly number[])[]>(
+    (sets, item) => [...sets, ...sets.flatMap((set) => (set.length < most ? [[...set, item]] : []))],
+    [[]],
+  );
 }
 
 function bySize(sets: readonly (readonly number[])[]): (readonly number[])[] {

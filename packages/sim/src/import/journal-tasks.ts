@@ -14,7 +14,7 @@ const startMs = (visit: Visit): number => visit.calls[0]!.arrivalMs;
 const finishMs = (visit: Visit): number => Math.max(...visit.calls.map(endOf));
 
 /**
- * A gateway's journal as a workload to replay. Calls of one stage with nothing of the task in between are its rounds; a stage
+ * A gateway's journal as a workload to replay. Calls of one stage with no other call of the task wholly in between are its rounds; a stage
  * visited again later is a stage of its own. Waits are what passed between the end of what a call waited for and its arrival.
  */
 export function importJournal(lines: Iterable<string>, options: ImportOptions = {}): Imported {
@@ -70,7 +70,7 @@ function visitsOf(calls: readonly JournalCall[]): Visit[] {
     const lastCall = last?.calls.at(-1);
     const between =
       lastCall !== undefined &&
-      calls.some((other) => other.stage !== call.stage && endOf(other) > endOf(lastCall) && other.arrivalMs < call.arrivalMs);
+      calls.some((other) => other.stage !== call.stage && other.arrivalMs >= endOf(lastCall) && endOf(other) <= call.arrivalMs);
     if (last !== undefined && !between && endOf(lastCall!) <= call.arrivalMs) {
       last.calls.push(call);
       continue;

@@ -22,6 +22,7 @@ export function runLogOfJournal(calls: readonly JournalCall[], engine: EngineFac
     admittedSeconds: seconds(call, call.queueMs),
     firstTokenSeconds: seconds(call, call.ttftMs),
     finishSeconds: seconds(call, call.endMs),
+    outcome: call.outcome === "refused" ? "failed" : call.outcome,
     prefixTokens: call.prefixTokens,
     promptTokens: call.promptTokens,
     cachedTokens: call.cachedTokens,
