@@ -80,6 +80,7 @@ export interface Preset {
   /** Sigma of the hidden difficulty that multiplies all outputs of a task. */
   readonly difficultySigma?: number;
   readonly arrival?: Arrival;
+  /** The paper's where it gives one; else about 0.7 of what stock SGLang rules sustain on the 32B A100 profile (all at once, better of fcfs and lpm). */
   readonly ratePerSecond?: number;
   /** Saturated tasks a second where an earlier study measured it (mean reserve, host tier); orientation only. */
   readonly studyCapacityPerSecond?: number;

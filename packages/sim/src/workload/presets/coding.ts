@@ -63,7 +63,7 @@ export const CODING_PRESETS: readonly Preset[] = [
     description:
       "one user turn of a coding agent at published lengths, sub-agents in one turn of twenty; needs a budget of hundreds of thousands",
     budgetTokens: 267_000,
-    ratePerSecond: 0.02,
+    ratePerSecond: 0.004,
   },
   {
     ...claude,
@@ -71,7 +71,7 @@ export const CODING_PRESETS: readonly Preset[] = [
     description: "the same with all lengths at 0.08, for a budget of 20k",
     budgetTokens: 20_000,
     tokenScale: 0.08,
-    ratePerSecond: 0.02,
+    ratePerSecond: 0.05,
   },
   {
     name: "swe-agent",
@@ -94,7 +94,7 @@ export const CODING_PRESETS: readonly Preset[] = [
     ],
     revealsGraph: true,
     maxTokens: "typical",
-    ratePerSecond: 0.1,
+    ratePerSecond: 0.026,
   },
   {
     name: "swe-agent-tools",
@@ -117,6 +117,6 @@ export const CODING_PRESETS: readonly Preset[] = [
     ],
     revealsGraph: true,
     maxTokens: "typical",
-    ratePerSecond: 0.1,
+    ratePerSecond: 0.024,
   },
 ];

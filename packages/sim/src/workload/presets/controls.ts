@@ -72,7 +72,7 @@ export const CONTROL_PRESETS: readonly Preset[] = [
     shape: [stage("call", "Chat", [], { prompt: azurePrompt, output: azureOutput })],
     revealsGraph: true,
     maxTokens: "typical",
-    ratePerSecond: 0.6,
+    ratePerSecond: 0.5,
   },
   {
     name: "one-agent",
@@ -88,7 +88,7 @@ export const CONTROL_PRESETS: readonly Preset[] = [
     ]),
     revealsGraph: true,
     maxTokens: "exact",
-    ratePerSecond: 0.18,
+    ratePerSecond: 0.15,
   },
   {
     name: "no-prefix",
@@ -104,7 +104,7 @@ export const CONTROL_PRESETS: readonly Preset[] = [
     ]),
     revealsGraph: true,
     maxTokens: "exact",
-    ratePerSecond: 0.15,
+    ratePerSecond: 0.22,
   },
   tableOne("linear", "grouped"),
   tableOne("linear", "alternating"),

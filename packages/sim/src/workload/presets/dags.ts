@@ -52,7 +52,7 @@ export const DAG_PRESETS: readonly Preset[] = [
     description: "A -> {B, C} -> D, one branch thrice as long as the other",
     agents: agents({ A: 4_000, B: 4_000, C: 4_000, D: 4_000 }),
     shape: diamond(500),
-    ratePerSecond: 0.1,
+    ratePerSecond: 0.107,
   },
   {
     ...base,
@@ -61,7 +61,7 @@ export const DAG_PRESETS: readonly Preset[] = [
     description: "A -> {B1..B8} -> C, branches of 150 to 450 tokens",
     agents: wideAgents(4_000, 2_000),
     shape: wide(400, 300, [150, 193, 236, 279, 321, 364, 407, 450], 400),
-    ratePerSecond: 0.08,
+    ratePerSecond: 0.037,
   },
   {
     ...base,
@@ -123,6 +123,6 @@ export const DAG_PRESETS: readonly Preset[] = [
     shape: chain(
       ["A", "B", "C", "D", "E", "F"].map((name) => [name, { prompt: fixed(300), output: 250, carry: "predecessors" }] as const),
     ),
-    ratePerSecond: 0.12,
+    ratePerSecond: 0.147,
   },
 ];

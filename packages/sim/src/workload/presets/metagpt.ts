@@ -120,7 +120,7 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     shape: sopAsShipped,
     revealsGraph: false,
     maxTokens: "typical",
-    ratePerSecond: 0.05,
+    ratePerSecond: 0.015,
   },
   {
     ...base,
@@ -132,7 +132,7 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     shape: sopLong,
     revealsGraph: true,
     maxTokens: 2_048,
-    ratePerSecond: 0.04,
+    ratePerSecond: 0.01,
   },
   {
     ...base,
@@ -145,7 +145,7 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     ),
     revealsGraph: true,
     maxTokens: 2_048,
-    ratePerSecond: 0.13,
+    ratePerSecond: 0.1,
   },
   {
     ...base,
@@ -156,7 +156,7 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     shape: tl9,
     revealsGraph: true,
     maxTokens: 2_048,
-    ratePerSecond: 0.06,
+    ratePerSecond: 0.035,
   },
   {
     ...base,
@@ -168,7 +168,7 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     shape: tlFull,
     revealsGraph: false,
     maxTokens: 2_048,
-    ratePerSecond: 0.01,
+    ratePerSecond: 0.0045,
   },
   {
     ...base,
@@ -180,6 +180,6 @@ export const METAGPT_PRESETS: readonly Preset[] = [
     shape: tlSmall,
     revealsGraph: false,
     maxTokens: 2_048,
-    ratePerSecond: 0.03,
+    ratePerSecond: 0.007,
   },
 ];

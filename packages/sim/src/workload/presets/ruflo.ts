@@ -33,7 +33,7 @@ export const RUFLO_PRESETS: readonly Preset[] = [
       ["specification", "pseudocode", "architecture", "refinement", "completion"].map((name) => [name, step] as const),
     ),
     revealsGraph: true,
-    ratePerSecond: 0.08,
+    ratePerSecond: 0.12,
   },
   {
     ...base,
@@ -50,7 +50,7 @@ export const RUFLO_PRESETS: readonly Preset[] = [
       stage("report", "coordinator", ["synthesis"], { ...research, carry: "predecessors" }),
     ],
     revealsGraph: true,
-    ratePerSecond: 0.1,
+    ratePerSecond: 0.07,
   },
   {
     ...base,
@@ -60,7 +60,7 @@ export const RUFLO_PRESETS: readonly Preset[] = [
     agents: agents({ coder: 1_477, supervisor: 2_393, writer: 1_223 }),
     shape: supervisorLoop,
     revealsGraph: false,
-    ratePerSecond: 0.08,
+    ratePerSecond: 0.16,
   },
   {
     ...base,
@@ -79,6 +79,6 @@ export const RUFLO_PRESETS: readonly Preset[] = [
       stage("deploy", "refiner", ["validate", "baseline"], { ...mle, carry: "predecessors" }),
     ],
     revealsGraph: true,
-    ratePerSecond: 0.07,
+    ratePerSecond: 0.057,
   },
 ];

@@ -119,7 +119,7 @@ export const TEAM_PRESETS: readonly Preset[] = [
       ),
     }),
     revealsGraph: false,
-    ratePerSecond: 0.04,
+    ratePerSecond: 0.023,
   },
   {
     ...base,
@@ -130,7 +130,7 @@ export const TEAM_PRESETS: readonly Preset[] = [
     agents: agents({ CEO: 220, CPO: 260, CTO: 300, Programmer: 640, Reviewer: 420, Tester: 380, Counselor: 240, CCO: 230 }),
     shape: chatdev,
     revealsGraph: false,
-    ratePerSecond: 0.03,
+    ratePerSecond: 0.023,
   },
   {
     ...base,
@@ -141,7 +141,7 @@ export const TEAM_PRESETS: readonly Preset[] = [
     agents: agents({ Selector: 600, Planner: 1_200, Searcher: 900, Analyst: 1_100, Writer: 800 }),
     shape: autogenSelector,
     revealsGraph: false,
-    ratePerSecond: 0.04,
+    ratePerSecond: 0.048,
   },
   {
     ...base,
@@ -153,7 +153,7 @@ export const TEAM_PRESETS: readonly Preset[] = [
     agents: agents({ Primary: 900, Critic: 1_100, Editor: 700 }),
     shape: autogenRoundRobin(),
     revealsGraph: true,
-    ratePerSecond: 0.05,
+    ratePerSecond: 0.06,
   },
   {
     ...base,
@@ -164,7 +164,7 @@ export const TEAM_PRESETS: readonly Preset[] = [
     agents: agents({ Orchestrator: 1_400, WebSurfer: 1_000, FileSurfer: 700, Coder: 900, Terminal: 300 }),
     shape: magenticOne,
     revealsGraph: false,
-    ratePerSecond: 0.03,
+    ratePerSecond: 0.011,
   },
   {
     ...base,
@@ -230,6 +230,6 @@ export const TEAM_PRESETS: readonly Preset[] = [
       ),
     }),
     revealsGraph: false,
-    ratePerSecond: 0.05,
+    ratePerSecond: 0.04,
   },
 ];
