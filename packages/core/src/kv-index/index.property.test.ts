@@ -111,7 +111,7 @@ function compare(index: KvIndex, full: KvIndex): void {
   if (index.items.size !== state.requests.size) throw new Error("items and requests differ");
   for (const [id, item] of index.items) {
     const fresh = full.items.get(id)!;
-    const same: (keyof Item)[] = [
+    const same = [
       "base",
       "key",
       "needTokens",
@@ -120,10 +120,10 @@ function compare(index: KvIndex, full: KvIndex): void {
       "endSeconds",
       "outputTokens",
       "waits",
-    ];
+    ] as const;
     for (const field of same)
       if (item[field] !== fresh[field])
-        throw new Error(`${id}: ${field} is ${String(item[field])}, recomputed ${String(fresh[field])}`);
+        throw new Error(`${id}: ${field} is ${JSON.stringify([item[field], fresh[field]])}, now and recomputed`);
     if (item.group.running.has(item) !== state.running.has(id)) throw new Error(`${id} runs or not`);
   }
   const ids = (items: Iterable<Item>): string => [...items].map(({ id }) => id).join(" ");
