@@ -25,7 +25,8 @@ export function classAfter(level: number, served: number): number {
 
 /**
  * Quantum swap of PLAS and ATLAS, only where the engine can swap: a running call drops one class per quantum and yields to
- * the best waiting call of a better class that does not fit. At most one such swap a decision.
+ * the best waiting call of a better class that does not fit. A call that has been swapped out keeps the class it had dropped
+ * to, else two calls of which one fits would swap for ever (K20). At most one such swap a decision.
  */
 export function quantumSwap(options: AllOptions, attained: Attained): Preempt {
   const level = (view: View, request: RequestState): number => classOf(view, request, attained, options.starvedRatio);
@@ -39,7 +40,7 @@ export function quantumSwap(options: AllOptions, attained: Attained): Preempt {
       const admitted = new Set(plan.admit.map(({ request }) => request));
       const waiting = view.waiting
         .filter((request) => !admitted.has(request))
-        .map((request) => ({ request, level: level(view, request) }))
+        .map((request) => ({ request, level: classAfter(level(view, request), servedSeconds(view, request)) }))
         .toSorted((a, b) => a.level - b.level || byReady(a.request, b.request));
       const head = waiting[0];
       if (head === undefined) return plan;
