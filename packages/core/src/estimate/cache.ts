@@ -12,11 +12,17 @@ import { buildTable, type SampleTable } from "./table.ts";
 export interface EstimateCache {
   readonly tables: Map<string, { readonly stamp: number; readonly table: SampleTable }>;
   /** By options, then by task: frozen estimates of its stages. */
-  readonly lengths: Map<string, { readonly byTask: WeakMap<TaskState, TaskLengths>; readonly scratch: Scratch }>;
+  readonly lengths: Map<string, LengthsCache>;
   /** By options, then by task: its longest paths. */
-  readonly paths: Map<string, WeakMap<TaskState, JointPath>>;
+  readonly paths: Map<string, WeakMap<TaskLengths, JointPath>>;
   /** By task: the uses of prefixes it makes likely. */
   readonly reuse: WeakMap<TaskState, TaskReuse>;
+}
+
+export interface LengthsCache {
+  byTask: WeakMap<TaskState, TaskLengths>;
+  entries: number;
+  readonly scratch: Scratch;
 }
 
 const caches = new WeakMap<State, EstimateCache>();

@@ -141,10 +141,10 @@ export function createEstimator(state: State, changes: Partial<EstimatorOptions>
     lengths,
     jointPath(task) {
       const stages = lengths(task);
-      const old = known.get(task);
+      const old = known.get(stages);
       if (old?.revision === stages.revision) return old;
       const path = buildJointPath(task, stages, task.graph === null ? tailSeconds(task) : 0, options);
-      known.set(task, path);
+      known.set(stages, path);
       return path;
     },
     expectedOutputTokens,

@@ -3,9 +3,9 @@ import { callArea, callSeconds } from "./area.ts";
 import { blendedMean } from "./blend.ts";
 import { tableFor } from "./cache.ts";
 import { geometricQuantile, PRIOR } from "./prior.ts";
-import { DECLARED_WEIGHT, STAGE, STAGE_STRIDE } from "./profile.ts";
+import { DECLARED_WEIGHT } from "./profile.ts";
 import { insertLength, type LengthSet } from "./residual.ts";
-import { stageArea, stageService } from "./table.ts";
+import type { SampleTable } from "./table.ts";
 
 /** Attained service that still counts: what a preemption destroyed has to be done again, seconds (algorithm 2.4). */
 export function usefulSeconds(stage: StageState): number {
@@ -45,31 +45,39 @@ export function declaredOutputTokens(
 
 /**
  * The lengths a whole visit of the stage may have: observed ones times the task's factor f, and 4 of the declared value, or
- * the cold-start samples (2.2, 2.3). `ownFactors`: each observed one is first divided by its own task's factor (2.6).
+ * the cold-start samples (2.2, 2.3). `ownFactors`: each observed one is first divided by its own task's factor (2.6). The
+ * result is `scratch`, or the table's own set when nothing has to be changed in it: to be read only, before the next call.
  */
-export function fillLengths(
-  set: LengthSet,
+export function lengthsOf(
+  scratch: LengthSet,
   state: State,
   task: TaskState,
   stage: StageState,
   factor: number,
   ownFactors: boolean,
-): void {
-  const { speeds } = state.config;
+): LengthSet {
   const whole = nonNegative(stage.declared.serviceSeconds);
   const call = whole === null ? declaredCall(state, task, stage) : null;
   const rounds = Math.max(1, nonNegative(stage.declared.rounds?.mean) ?? 1);
-  const table = tableFor(state, stage.keys, rounds, whole === null && call === null);
-  set.count = 0;
-  for (let k = 0; k < table.count; k++) {
-    const f = ownFactors ? factor / Math.max(0.05, table.records[k * STAGE_STRIDE + STAGE.factor]!) : factor;
-    const fixed = speeds.prefillSecondsPerToken * table.records[k * STAGE_STRIDE + STAGE.prompt]!;
-    insertLength(set, stageService(table, k, speeds, f), stageArea(table, k, speeds, f), fixed);
-  }
+  const known = whole !== null || call !== null;
+  const table = tableFor(state, stage.keys, rounds, !known);
+  if (!known && !ownFactors && factor === 1) return table.set;
+  scaleTable(scratch, table, factor, ownFactors);
   if (whole !== null) {
     const area = areaOfService(state, stage, whole);
-    for (let i = 0; i < DECLARED_WEIGHT; i++) insertLength(set, whole, area, whole);
-  } else if (call !== null) insertRounds(set, call, rounds);
+    for (let i = 0; i < DECLARED_WEIGHT; i++) insertLength(scratch, whole, area, whole);
+  } else if (call !== null) insertRounds(scratch, call, rounds);
+  return scratch;
+}
+
+function scaleTable(out: LengthSet, table: SampleTable, factor: number, ownFactors: boolean): void {
+  const { count, set, grown, areaFixed, areaLinear, areaSquare, factor: own } = table;
+  const { fixed } = set;
+  out.count = 0;
+  for (let k = 0; k < count; k++) {
+    const f = ownFactors ? factor / own[k]! : factor;
+    insertLength(out, fixed[k]! + f * grown[k]!, areaFixed[k]! + f * (areaLinear[k]! + f * areaSquare[k]!), fixed[k]!);
+  }
 }
 
 /** Four visits of 1, 2, ... such calls, geometric with this mean and rescaled to it; none ends before the live call does. */

@@ -9,7 +9,7 @@ import { normalQuantile } from "./normal.ts";
 import type { EstimatorOptions } from "./options.ts";
 import { drawResiduals, emptySet, firstAbove, meanAreaLeft, meanResidual, residualSupport, type LengthSet } from "./residual.ts";
 import { shuffle } from "./shuffle.ts";
-import { fillLengths, usefulSeconds } from "./stage-lengths.ts";
+import { lengthsOf, usefulSeconds } from "./stage-lengths.ts";
 
 /** What is believed of one task's stages, frozen per stage until that stage has an event (algorithm 2.5). By slot. */
 export interface TaskLengths {
@@ -35,6 +35,9 @@ export interface TaskLengths {
   factorCalls: number;
 }
 
+/** Tasks held at most, a few kB each; then all are read anew, so that idle ones among 100,000 do not fill memory. */
+const MOST_TASKS = 32_768;
+
 /** Reads a task, redrawing only the stages something happened to. One per state and options. */
 export function createLengths(state: State, options: EstimatorOptions): (task: TaskState) => TaskLengths {
   const { estimate, samples, exactUpTo } = options;
@@ -42,18 +45,23 @@ export function createLengths(state: State, options: EstimatorOptions): (task: T
   const { lengths: kept } = cacheOf(state);
   let known = kept.get(name);
   if (known === undefined) {
-    known = { byTask: new WeakMap(), scratch: scratchOf(samples) };
+    known = { byTask: new WeakMap(), entries: 0, scratch: scratchOf(samples) };
     kept.set(name, known);
   }
-  const { byTask, scratch } = known;
+  const mine = known;
 
   return (task) => {
-    let lengths = byTask.get(task);
+    let lengths = mine.byTask.get(task);
     if (lengths === undefined) {
+      if (mine.entries >= MOST_TASKS) {
+        mine.byTask = new WeakMap();
+        mine.entries = 0;
+      }
       lengths = emptyLengths();
-      byTask.set(task, lengths);
+      mine.byTask.set(task, lengths);
+      mine.entries += 1;
     }
-    if (lengths.revision !== task.revision) refresh(state, options, scratch, task, lengths);
+    if (lengths.revision !== task.revision) refresh(state, options, mine.scratch, task, lengths);
     return lengths;
   };
 }
@@ -120,7 +128,7 @@ function refresh(state: State, options: EstimatorOptions, scratch: Scratch, task
 function believeStage(
   state: State,
   options: EstimatorOptions,
-  { set, ranks, draws }: Scratch,
+  { set: spare, ranks, draws }: Scratch,
   task: TaskState,
   stage: StageState,
   lengths: TaskLengths,
@@ -138,7 +146,7 @@ function believeStage(
     lengths.support[slot] = ZERO;
     return;
   }
-  fillLengths(set, state, task, stage, lengths.factor, correlated);
+  let set = lengthsOf(spare, state, task, stage, lengths.factor, correlated);
   lengths.whole[slot] = meanResidual(set, 0, 0);
   lengths.wholeArea[slot] = meanAreaLeft(set, 0, 0);
   if (e === Infinity) {
@@ -150,7 +158,7 @@ function believeStage(
   const mean = meanResidual(set, e, least);
   lengths.mean[slot] = mean;
   lengths.area[slot] = meanAreaLeft(set, e, least);
-  if (correlated) fillLengths(set, state, task, stage, 1, true);
+  if (correlated) set = lengthsOf(spare, state, task, stage, 1, true);
   shuffle(ranks, samples, task.id, stage.id);
   drawResiduals(lengths.rows, offset, samples, ranks, set, e, mean, correlated ? draws : null);
   lengths.support[slot] =
