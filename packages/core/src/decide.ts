@@ -113,7 +113,7 @@ function realise(view: View, policy: Policy, { plan: chosen, search, packed }: C
       creditSeconds: gainSeconds,
     })),
     keep: physical.order.filter((entry) => !evicted.has(entry)).map((entry) => entry.id),
-    why: explainPlan(view, plan, search, packed),
+    why: explainPlan(view, chosen, search, packed),
     wakeAtSeconds: wakeAt(view, policy, plan),
     ...(search?.truncated === true ? { searchTruncated: true as const } : {}),
     ...(search?.spread === undefined ? {} : { termSpread: search.spread }),

@@ -1,6 +1,6 @@
 import type { EntryId, WaitReason, Why } from "./events.ts";
 import type { Packed } from "./pack.ts";
-import type { Plan, SearchResult } from "./policy/policy.ts";
+import type { Plan, ScoredPlan, SearchResult } from "./policy/policy.ts";
 import type { RequestState } from "./state.ts";
 import { costTokens, roomAfter, type View } from "./view.ts";
 
@@ -10,12 +10,7 @@ export const WHY_LIMIT = 128;
 /** The reasons of one decision: chosen, no-op and runner-up by term, then each request moved, then each one left waiting. */
 export function explainPlan(view: View, plan: Plan, search: SearchResult | null, packed: Packed | null): Why[] {
   const why: Why[] = [];
-  if (search !== null) {
-    why.push({ candidate: "chosen", terms: search.best.terms, totalSeconds: search.best.totalSeconds });
-    why.push({ candidate: "noop", terms: search.noop.terms, totalSeconds: search.noop.totalSeconds });
-    if (search.runnerUp !== null)
-      why.push({ candidate: "runnerUp", terms: search.runnerUp.terms, totalSeconds: search.runnerUp.totalSeconds });
-  }
+  if (search !== null) why.push(...candidates(plan, search));
   const leaving = new Set(plan.preempt);
   const staying = view.running.filter((request) => !leaving.has(request));
   const before = view.roomTokens;
@@ -67,6 +62,18 @@ export function explainPlan(view: View, plan: Plan, search: SearchResult | null,
   for (const { request, reason } of view.held)
     why.push({ request: request.spec.id, action: "waiting", reason, costTokens: costTokens(view, request), roomTokens: room });
   return why;
+}
+
+/** The plan carried out, the no-op and the best of the others; an idle engine runs the best that admits, not the best. */
+function candidates(plan: Plan, { best, noop, runnerUp, bestAdmitting }: SearchResult): Why[] {
+  const of = (candidate: "chosen" | "noop" | "runnerUp", { terms, totalSeconds }: ScoredPlan): Why => ({
+    candidate,
+    terms,
+    totalSeconds,
+  });
+  if (plan === best) return [of("chosen", best), of("noop", noop), ...(runnerUp === null ? [] : [of("runnerUp", runnerUp)])];
+  const chosen = plan === bestAdmitting ? [of("chosen", bestAdmitting)] : [];
+  return [...chosen, of("noop", noop), of("runnerUp", best)];
 }
 
 function reasonFor(cost: number, room: number, slots: number, guardedBy: RequestState | null, request: RequestState): WaitReason {

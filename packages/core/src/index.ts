@@ -27,8 +27,8 @@ export type {
   WaitReason,
   Why,
 } from "./events.ts";
-export { queueHistory } from "./explain.ts";
-export type { QueueHistory } from "./explain.ts";
+export { explainWaiting, queueHistory } from "./explain.ts";
+export type { QueueHistory, WaitExplanation } from "./explain.ts";
 export { WHY_LIMIT } from "./explain-plan.ts";
 export { feasible } from "./feasible.ts";
 export type { CallSize, Feasibility } from "./feasible.ts";

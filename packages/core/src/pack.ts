@@ -1,9 +1,9 @@
 import { toBlocks } from "./config.ts";
 import type { EntryId, WaitReason } from "./events.ts";
-import { serviceSeconds } from "./estimate/estimator.ts";
 import type { KeyOrder, PolicyOptions, SearchOrder } from "./policy/policy.ts";
-import { generatedTokens, type RequestState } from "./state.ts";
-import { costTokens, type View } from "./view.ts";
+import { endSeconds, shadowOf, type Shadow } from "./shadow.ts";
+import type { RequestState } from "./state.ts";
+import type { View } from "./view.ts";
 
 export interface Packed {
   readonly taken: readonly RequestState[];
@@ -36,8 +36,7 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
         refused.set(request, no);
         continue;
       }
-      const cost =
-        toBlocks(view.state.config, request.spec.ownPromptTokens) > room ? Infinity : costTokens(view, request, incoming);
+      const cost = costWithin(view, request, incoming, room);
       if (cost > room) {
         if (options.fit === "stop") return;
         continue;
@@ -64,16 +63,16 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
   return { taken: [...taken], guardedBy: guard?.request ?? null, refused };
 }
 
-function endSeconds(view: View, request: RequestState): number {
-  return serviceSeconds(view.state, request.spec.ownPromptTokens, view.estimator.remainingTokens(request));
+/** cost(r), or Infinity as soon as its prefix and prompt alone exceed the room: most of a long queue is never looked at closer. */
+function costWithin(view: View, request: RequestState, taken: ReadonlySet<EntryId>, room: number): number {
+  const prefix = view.prefixOf(request);
+  const covered = prefix === null || prefix.users > 0 || taken.has(prefix.id);
+  const shared = covered ? 0 : prefix.tokens;
+  return shared + toBlocks(view.state.config, request.spec.ownPromptTokens) > room ? Infinity : shared + view.needTokens(request);
 }
 
-interface Guard {
+interface Guard extends Shadow {
   readonly request: RequestState;
-  /** Seconds from now at which expected completions make it fit. */
-  readonly shadowSeconds: number;
-  /** Tokens left over at that time. */
-  readonly extraTokens: number;
 }
 
 /** The request skipped longest, once past its hold time, with its backfill reservation. */
@@ -84,26 +83,7 @@ function reservation(view: View, options: PolicyOptions): Guard | null {
   if (oldest === null) return null;
   const hold = options.holdSeconds ?? Math.max(10, 2 * endSeconds(view, oldest));
   if (view.nowSeconds - oldest.skippedSinceSeconds! <= hold) return null;
-  const cost = costTokens(view, oldest);
-  let free = view.roomTokens;
-  const users = new Map<EntryId, number>();
-  for (const request of view.running)
-    if (request.prefix !== null) users.set(request.prefix, (users.get(request.prefix) ?? 0) + 1);
-  const ends = view.running
-    .map((request) => ({ request, seconds: view.estimator.remainingTokens(request) }))
-    .toSorted((a, b) => a.seconds - b.seconds || generatedTokens(b.request) - generatedTokens(a.request));
-  const h = view.state.config.speeds.decodeSecondsPerToken;
-  let shadow = 0;
-  for (const { request, seconds } of ends) {
-    if (cost <= free) break;
-    free += request.promisedTokens;
-    shadow = seconds * h;
-    if (request.prefix === null) continue;
-    const left = users.get(request.prefix)! - 1;
-    users.set(request.prefix, left);
-    if (left === 0 && request.prefix !== oldest.prefix) free += view.prefixOf(request)?.tokens ?? 0;
-  }
-  return { request: oldest, shadowSeconds: shadow, extraTokens: Math.max(0, free - cost) };
+  return { request: oldest, ...shadowOf(view, oldest) };
 }
 
 function before(a: RequestState, b: RequestState): boolean {

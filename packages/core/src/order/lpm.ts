@@ -2,7 +2,7 @@ import type { EntryId } from "../events.ts";
 import type { KeyOrder, PolicyOptions } from "../policy/policy.ts";
 import type { RequestState } from "../state.ts";
 import { matchTokens, type View } from "../view.ts";
-import { byReady, byTask } from "./compare.ts";
+import { byReady, sortedByTask } from "./compare.ts";
 
 type LpmOptions = Pick<PolicyOptions, "fallbackAbove" | "inBatchRule">;
 
@@ -24,7 +24,7 @@ export function lpmTask(options: LpmOptions): KeyOrder {
     id: "lpm-task",
     timeVarying: false,
     residencyBound: true,
-    sort: (view, queue, incoming) => sortByMatch(view, queue.toSorted(byTask(view)), incoming, options),
+    sort: (view, queue, incoming) => sortByMatch(view, sortedByTask(view, queue), incoming, options),
   };
 }
 

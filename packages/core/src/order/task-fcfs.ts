@@ -1,5 +1,5 @@
 import type { KeyOrder } from "../policy/policy.ts";
-import { byTask } from "./compare.ts";
+import { sortedByTask } from "./compare.ts";
 
 /** Task arrival order (Parrot-FCFS): (tau_i, task id, topological index, id). */
 export const taskFcfs: KeyOrder = {
@@ -7,5 +7,5 @@ export const taskFcfs: KeyOrder = {
   id: "task-fcfs",
   timeVarying: false,
   residencyBound: false,
-  sort: (view, queue) => queue.toSorted(byTask(view)),
+  sort: (view, queue) => sortedByTask(view, queue),
 };

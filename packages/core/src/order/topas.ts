@@ -1,13 +1,13 @@
 import type { SearchOrder } from "../policy/policy.ts";
 import { createGains } from "../score/admit.ts";
 import { searchSets } from "../search/candidates.ts";
-import { byTask } from "./compare.ts";
+import { sortedByTask } from "./compare.ts";
 
 /** The joint search over prefix sets and requests (Eq. 13, 14); outside the search requests go in task order. */
 export const topas: SearchOrder = {
   kind: "search",
   id: "topas",
-  sort: (view, queue) => queue.toSorted(byTask(view)),
+  sort: (view, queue) => sortedByTask(view, queue),
   search: searchSets,
   credits(view, policy, admitted) {
     const gains = createGains(view, policy.options);

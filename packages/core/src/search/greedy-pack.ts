@@ -41,6 +41,9 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   /** Room a group has beyond the common room: what was held back for its first request, or minus its prefix in one-set mode. */
   const extra = new Float64Array(groups.length);
   const holding = new Uint8Array(groups.length);
+  /** Smallest need from each rank on: below it the common room admits nobody further down. */
+  const needBelow = new Float64Array(size + 1).fill(Infinity);
+  for (let rank = size - 1; rank >= 0; rank--) needBelow[rank] = Math.min(need[rank]!, needBelow[rank + 1]!);
   const done = new Int32Array(size).fill(-1);
   const kinTaken = kin.map(({ members }) => new Uint8Array(members.length));
   const touched: number[] = [];
@@ -157,7 +160,7 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
       let cursor = 0;
       while (packer.count < most && slots > 0) {
         while (cursor < size && (!stays(set, group[cursor]!) || !fits(cursor) || done[cursor] === run || isTouched(cursor)))
-          cursor += 1;
+          cursor = holds === 0 && needBelow[cursor]! > room ? size : cursor + 1;
         let best = cursor < size ? cursor : -1;
         let gain = best < 0 ? 0 : worth[best]!;
         let adds = best < 0 ? 0 : value[best]!;
