@@ -33,8 +33,15 @@ export function benchCommand(program: Command): void {
         flags.running.flatMap((running) => flags.waiting.map((waiting) => ({ policy, running, waiting }))),
       );
       const each = flags.seconds / cells.length;
+      const [start, cpu] = [performance.now(), process.cpuUsage()];
       const rows = cells.map(({ policy, running, waiting }) => measureDecide(policy, waiting, running, each));
-      console.log(flags.json === true ? JSON.stringify({ rows }) : decideTable(rows));
+      const { user, system } = process.cpuUsage(cpu);
+      const coreShare = (user + system) / 1_000 / (performance.now() - start);
+      if (flags.json === true) return console.log(JSON.stringify({ rows, coreShare }));
+      console.log(decideTable(rows));
+      console.log(
+        `\nthis process had ${Math.round(100 * coreShare)} % of a core; below 90 % the tails are the machine's, not ours`,
+      );
     });
   bench
     .command("memory")
