@@ -13,6 +13,8 @@ export interface JointPath {
   readonly parts: readonly Part[];
   /** Stage of each slot that may be completed. */
   readonly names: ReadonlyMap<number, string>;
+  /** Storage of one question: the longest path of each sample so far. */
+  readonly longest: Float64Array;
   /** L when nothing at all is in sight: the expected rest of a task between two calls, seconds. */
   readonly idleSeconds: number;
 }
@@ -37,7 +39,14 @@ export function buildJointPath(task: TaskState, lengths: TaskLengths, tailSecond
   if (!task.done && task.failure === null) graphParts(task, lengths, joint, parts);
   if (!task.done) virtualParts(task, lengths, joint, task.graph === null ? tailSeconds : 0, parts);
   const idle = parts.length === 0 && task.graph === null && !task.done ? tailSeconds : 0;
-  return { revision: lengths.revision, joint, parts, names: namesOf(parts, lengths), idleSeconds: idle };
+  return {
+    revision: lengths.revision,
+    joint,
+    parts,
+    names: namesOf(parts, lengths),
+    longest: new Float64Array(joint.count),
+    idleSeconds: idle,
+  };
 }
 
 function namesOf(parts: readonly Part[], lengths: TaskLengths): ReadonlyMap<number, string> {

@@ -1,7 +1,8 @@
 import type { Estimator } from "../estimate/estimator.ts";
 import type { RoundGain } from "../estimate/options.ts";
 import type { StageState, TaskState } from "../state.ts";
-import { NOTHING, partSeconds, type Finished, type JointPath } from "./joint-path.ts";
+import { NOTHING, partSeconds, type Finished, type JointPath, type Part } from "./joint-path.ts";
+import type { JointSamples } from "./joint-samples.ts";
 
 /** L_i(H) of one task, read from its frozen joint samples. H = stages hypothetically completed. */
 export interface TaskPath {
@@ -53,17 +54,34 @@ function liveCallSeconds(stage: StageState, estimator: Estimator): number {
 }
 
 /** Mean over the joint samples of the longest path from any open end. */
-function expectation({ parts, joint, idleSeconds }: JointPath, finished: Finished): number {
+function expectation({ parts, joint, longest, idleSeconds }: JointPath, finished: Finished): number {
   if (parts.length === 0) return idleSeconds;
   const { count, weights } = joint;
+  longest.fill(0);
+  for (const part of parts) lengthen(longest, part, joint, finished);
   let sum = 0;
-  for (let m = 0; m < count; m++) {
-    let longest = 0;
-    for (let i = 0; i < parts.length; i++) {
-      const seconds = partSeconds(parts[i]!, joint, m, finished);
-      if (seconds > longest) longest = seconds;
-    }
-    sum += weights === null ? longest / count : longest * weights[m]!;
+  if (weights === null) {
+    for (let m = 0; m < count; m++) sum += longest[m]!;
+    return sum / count;
   }
+  for (let m = 0; m < count; m++) sum += longest[m]! * weights[m]!;
   return sum;
+}
+
+/** The loop of single stages is spelled out: it is what every gain of a decision runs through. */
+function lengthen(longest: Float64Array, part: Part, joint: JointSamples, finished: Finished): void {
+  const { count, values } = joint;
+  if (part.forward !== null) {
+    for (let m = 0; m < count; m++) longest[m] = Math.max(longest[m]!, partSeconds(part, joint, m, finished));
+    return;
+  }
+  const slot = part.slots[0]!;
+  const { behind } = part;
+  const gone = finished.wholly?.(slot) === true ? Infinity : slot === finished.slot ? finished.upToSeconds : 0;
+  const at = slot * count;
+  for (let m = 0; m < count; m++) {
+    const left = values[at + m]! - gone;
+    const seconds = left > 0 ? behind[m]! + left : behind[m]!;
+    if (seconds > longest[m]!) longest[m] = seconds;
+  }
 }
