@@ -8,6 +8,9 @@ import type { Truth } from "./baseline-options.ts";
 const STAGES = ["plan", "write", "check"];
 const OUTPUT = 40;
 const TASKS = 12;
+/** Tasks run one by one before, so that every length is known exactly. */
+const WARM_UP = 10;
+const GAP_TICKS = 12;
 
 /** Chains of equal fixed lengths; returns every admission in order, with its time. */
 function schedule(id: string, fit: "stop" | "over"): readonly string[] {
@@ -42,9 +45,11 @@ function schedule(id: string, fit: "stop" | "over"): readonly string[] {
     next.set(task, index + 1);
     deciding(world, { kind: "ready", at: world.nowSeconds, request: spec });
   };
-  for (let tick = 0; tick < 400 && log.length < TASKS * STAGES.length; tick++) {
-    if (tick % 3 === 0 && tick / 3 < TASKS) {
-      const task = `t${String(tick / 3).padStart(2, "0")}`;
+  const warm = WARM_UP * GAP_TICKS * STAGES.length;
+  const all = (WARM_UP + TASKS) * STAGES.length;
+  for (let tick = 0, n = 0; tick < warm + 400 && log.length < all; tick++) {
+    if (tick < warm ? tick % (GAP_TICKS * STAGES.length) === 0 : (tick - warm) % 3 === 0 && n < WARM_UP + TASKS) {
+      const task = `t${String(n++).padStart(2, "0")}`;
       arrive(state, world.nowSeconds, task, {
         stages: STAGES.map((name) => stage(name, 0.03 + OUTPUT * 0.05)),
         edges: STAGES.slice(1).map((name, i) => [STAGES[i]!, name]),
@@ -59,7 +64,7 @@ function schedule(id: string, fit: "stop" | "over"): readonly string[] {
       else step(state, { kind: "taskDone", at: world.nowSeconds, task });
     }
   }
-  return log;
+  return log.slice(WARM_UP * STAGES.length);
 }
 
 it.each(["stop", "over"] as const)(
