@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runLogOfJournal } from "../metrics/from-journal.ts";
 import { measure } from "../metrics/metrics.ts";
@@ -100,5 +101,12 @@ describe("journal", () => {
     expect(found).toMatchObject({ tasks: 2, successRate: 0.5, backlogTasks: 0, prefixHitRate: 1 });
     expect(found.jctMeanS).toBeCloseTo(2.2, 9);
     expect(found.ttftMeanS).toBeCloseTo(0.03, 9);
+  });
+
+  it("docs/journal.md: its example is readable and its table names every member", () => {
+    const page = readFileSync(new URL("../../../../docs/journal.md", import.meta.url), "utf8");
+    const { rows } = readJournal([/```json\n(.*)\n```/.exec(page)![1]!]);
+    const named = new Set([...page.matchAll(/^\| (`.*?`) \|/gm)].flatMap((row) => row[1]!.match(/\w+/g)!));
+    expect(Object.keys(rows[0]!).filter((member) => !named.has(member))).toEqual([]);
   });
 });
