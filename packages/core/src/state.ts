@@ -186,7 +186,8 @@ export interface TaskState {
 }
 
 /** A fresh state: nothing resident, nobody waiting, nothing learned. */
-export function createState(config: CoreConfig): State {
+/** A fresh state; `profile`: what an earlier run learned (`parseProfile`), taken over and written to. */
+export function createState(config: CoreConfig, profile: Profile = emptyProfile()): State {
   return {
     config,
     nowSeconds: 0,
@@ -205,7 +206,7 @@ export function createState(config: CoreConfig): State {
       promised: 0,
       pinned: 0,
     },
-    profile: emptyProfile(),
+    profile,
     shared: { graphs: new Map(), keys: new Map() },
     ageScale: { completed: 0, seconds: 1 },
     counters: {},

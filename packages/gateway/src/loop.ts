@@ -14,6 +14,7 @@ import { TaskBook, type OpenTask } from "./loop/task-book.ts";
 import { createPrefixWatch } from "./identify/prefix-watch.ts";
 import { scopedTaskId } from "./identify/frame.ts";
 import type { WorkflowStore } from "./workflows.ts";
+import type { ProfileStore } from "./profile-store.ts";
 import { tellTask, type TaskIdentity } from "./loop/tell-core.ts";
 import type { Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 
@@ -31,6 +32,8 @@ export interface LoopOptions {
   readonly explainKeep?: number;
   /** Declared workflows and receipt revisions; told when a task ends. */
   readonly workflows?: WorkflowStore;
+  /** Learned lengths that survive restarts. */
+  readonly profiles?: ProfileStore;
   /** Monotonic seconds. */
   readonly nowSeconds: () => number;
   readonly log?: (level: "info" | "warn" | "error", message: string, data?: object) => void;
@@ -66,7 +69,7 @@ export class Loop implements Scheduler {
     this.options = options;
     this.engine_ = options.engine;
     this.description = options.engine.describe();
-    this.state = createState(coreConfig(this.description));
+    this.state = createState(coreConfig(this.description), options.profiles?.load());
     this.decider = new Decider(this, options.policy);
     this.tasks = new TaskBook(options.taskIdleSeconds ?? 600);
     this.records = new RecordBook(options.explainKeep ?? 10_000);
@@ -205,6 +208,7 @@ export class Loop implements Scheduler {
     clearInterval(this.tick);
     this.decider.close();
     for (const record of this.waiting.values()) if (!record.submitted) this.endUnsubmitted(record, "cancelled");
+    this.options.profiles?.flush(this.state.profile);
     await this.engine_.close();
     this.unsubscribe();
   }
@@ -286,6 +290,7 @@ export class Loop implements Scheduler {
       this.counters_.tasks_expired_total++;
       this.closeTask(task, "taskCancelled");
     }
+    this.options.profiles?.save(this.state.profile, now);
     if (this.waiting.size > 0) this.decider.timer();
   }
 }

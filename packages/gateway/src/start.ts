@@ -6,10 +6,11 @@ import { identifyReceipt } from "./identify/out-of-band.ts";
 import { identify } from "./identify.ts";
 import { Loop, type LoopOptions } from "./loop.ts";
 import type { GatewayLimits } from "./options.ts";
+import { createProfileFile } from "./profile-store.ts";
 import { buildGateway } from "./server.ts";
 import { createWorkflowStore, parseWorkflow } from "./workflows.ts";
 
-export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows" | "log"> {
+export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows" | "log" | "profiles"> {
   /** Not yet started. */
   readonly engine: Engine;
   readonly host: string;
@@ -19,6 +20,8 @@ export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflow
   readonly keys: ReadonlyMap<string, string>;
   readonly adminToken?: string;
   readonly limits?: Partial<GatewayLimits>;
+  /** File for learned lengths; absent: learned anew by every process. */
+  readonly profileFile?: string;
   /** pino level on stderr, or "silent". */
   readonly logLevel?: string;
 }
@@ -39,8 +42,14 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
   let loop: Loop | null = null;
   try {
     let app: FastifyInstance | null = null;
+    const told: [string, object][] = [];
+    const warn = (message: string, data: object): void => {
+      if (app === null) told.push([message, data]);
+      else app.log.warn(data, message);
+    };
     loop = new Loop({
       ...options,
+      ...(options.profileFile === undefined ? {} : { profiles: createProfileFile(options.profileFile, warn) }),
       workflows,
       nowSeconds: clock.nowSeconds,
       log: (level, message, data) => app?.log[level](data ?? {}, message),
@@ -69,6 +78,7 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
           ? false
           : { level: options.logLevel, stream: process.stderr },
     });
+    for (const [message, data] of told) app.log.warn(data, message);
     await app.listen({ host: options.host, port: options.port });
     const { port } = app.server.address() as AddressInfo;
     const running = loop;

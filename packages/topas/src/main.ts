@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { policiesCommand } from "./commands/policies.ts";
+import { simCommand } from "./commands/sim.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { friendly } from "./friendly.ts";
 
@@ -13,6 +14,7 @@ serveCommand(program);
 demoCommand(program);
 policiesCommand(program);
 benchCommand(program);
+simCommand(program);
 
 try {
   await program.parseAsync();

@@ -1,4 +1,5 @@
-import { createEngine } from "../engine-choice.ts";
+import { join } from "node:path";
+import { cacheDirectory, createEngine } from "../engine-choice.ts";
 import { startGateway } from "@topas/gateway";
 import { Option, type Command } from "commander";
 import { parseKeys } from "../keys.ts";
@@ -11,6 +12,7 @@ interface ServeFlags extends EngineFlags {
   readonly queueLimit: number;
   readonly queueDeadline: number;
   readonly log: string;
+  readonly profile: string | false;
 }
 
 /** `topas serve`: what `npm start` runs. */
@@ -39,6 +41,7 @@ export function serveCommand(program: Command): void {
       keys: parseKeys(process.env["TOPAS_KEYS"]),
       ...(process.env["TOPAS_ADMIN_TOKEN"] === undefined ? {} : { adminToken: process.env["TOPAS_ADMIN_TOKEN"] }),
       logLevel: flags.log,
+      ...(flags.profile === false ? {} : { profileFile: flags.profile }),
     });
     console.log(banner(gateway.url, gateway.loop.policyId, engine.describe()));
     let closing = false;
