@@ -125,6 +125,7 @@ describe("K67 a cycle that is declared", () => {
     expect(state.counters["loopOverruns"]).toBe(1);
     expect(state.waiting.has("extra")).toBe(true);
     expect(path(state)).toBe(0);
+    expect(taskPath(state.tasks.get("t")!, meanEstimator(state)).residual("LEAD")).toBe(0);
   });
 
   it("the newest valid revision changes the bounds and keeps the rounds done", () => {
