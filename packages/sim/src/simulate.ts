@@ -1,4 +1,13 @@
-import { checkInvariants, createPolicy, feasible, type CoreConfig, type CoreEvent, type Policy, type PolicyChanges, type State } from "@topas/core";
+import {
+  checkInvariants,
+  createPolicy,
+  feasible,
+  type CoreConfig,
+  type CoreEvent,
+  type Policy,
+  type PolicyChanges,
+  type State,
+} from "@topas/core";
 import { createClock, type DueKind } from "./clock.ts";
 import { blockTokensOf, buildJoint, buildStock, isJoint, type RulesOptions } from "./engine/build.ts";
 import type { Call } from "./engine/call.ts";
@@ -76,7 +85,9 @@ export function simulate(config: SimConfig): SimResult {
 export function budgetOf(profile: Profile, budget: number | string | undefined): number {
   const tokens = typeof budget === "number" ? budget : profile.kvBudgetTokens[budget ?? "default"];
   if (tokens === undefined || !(tokens > 0))
-    throw new RangeError(`unknown budget "${budget}": a number of tokens or one of ${Object.keys(profile.kvBudgetTokens).join(", ")}`);
+    throw new RangeError(
+      `unknown budget "${budget}": a number of tokens or one of ${Object.keys(profile.kvBudgetTokens).join(", ")}`,
+    );
   return tokens;
 }
 
@@ -103,6 +114,7 @@ class Simulation {
       token: () => {},
       finished: (call, at) => this.callDone(call, at),
       preempted: (call, at) => this.governor?.lost(call, at),
+      later: (at, id) => this.clock.at(at, "copied", id, () => {}),
     };
     const build = { profile, rules, rulesOptions, budgetTokens, listener, recorder };
     const policy = policyOf(config);
@@ -182,7 +194,7 @@ class Simulation {
       tasks: this.tasks,
       endSeconds: now,
       recorder,
-      movedBytes: this.joint?.channel.movedBytes ?? 0,
+      movedBytes: engine.channel.movedBytes,
       decisions: governor?.decisions ?? 0,
       counters: governor?.state.counters ?? {},
       stepHash: recorder.hash(),
@@ -223,7 +235,16 @@ class Simulation {
   private callDone(live: Call, at: number): void {
     const call = this.live.get(live.spec.id)!;
     this.live.delete(call.id);
-    const { promptTokens, outputTokens, admittedSeconds, firstTokenSeconds, finishedSeconds, cachedTokens, redoneTokens, preemptions } = live;
+    const {
+      promptTokens,
+      outputTokens,
+      admittedSeconds,
+      firstTokenSeconds,
+      finishedSeconds,
+      cachedTokens,
+      redoneTokens,
+      preemptions,
+    } = live;
     const { id, stage, agent, round, readySeconds } = call;
     const sizes = { promptTokens, outputTokens, readySeconds, admittedSeconds, firstTokenSeconds, finishedSeconds };
     this.calls.push({ id, task: call.task.id, stage, agent, round, ...sizes, cachedTokens, redoneTokens, preemptions });
@@ -257,7 +278,8 @@ function policyOf(config: SimConfig): Policy | null {
   }
   const policy = createPolicy(config.policy, config.policyOptions);
   if (policy === null) throw new RangeError(`unknown policy "${config.policy}"`);
-  if (isJoint(config.rules) && !policy.options.governs) throw new RangeError(`policy ${policy.id} leaves the engine to itself: use stock rules`);
+  if (isJoint(config.rules) && !policy.options.governs)
+    throw new RangeError(`policy ${policy.id} leaves the engine to itself: use stock rules`);
   if (!isJoint(config.rules) && policy.options.governs && policy.preempt.voluntary)
     throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules oracle`);
   return policy;

@@ -45,7 +45,7 @@ export function predecessors(task: SimTask): ReadonlyMap<string, readonly string
     out.set(stage.id, stage.after ?? edges ?? (before === undefined ? [] : [before.id]));
   });
   const open = new Map(out);
-  for (let found = true; found; ) {
+  for (let found = true; found;) {
     found = false;
     for (const [id, before] of open) {
       if (before.some((other) => open.has(other) || !out.has(other))) continue;

@@ -35,6 +35,9 @@ export class Call {
   node: RadixNode | null = null;
   /** Tokens of a prefix that the engine keeps as an entry of its own (joint rules); own tokens are counted without them. */
   sharedTokens = 0;
+  /** End of the copy that brings its cached tokens back from the host, and what that copy protects meanwhile. */
+  copiedSeconds = -1;
+  copyNode: RadixNode | null = null;
   joinStep = 0;
   finishStep = 0;
   heldAtJoin = 0;

@@ -1,4 +1,16 @@
-import { createState, decide, isDeciding, overflowVictims, step, type CoreConfig, type CoreEvent, type EntryId, type Policy, type RequestSpec, type State } from "@topas/core";
+import {
+  createState,
+  decide,
+  isDeciding,
+  overflowVictims,
+  step,
+  type CoreConfig,
+  type CoreEvent,
+  type EntryId,
+  type Policy,
+  type RequestSpec,
+  type State,
+} from "@topas/core";
 import type { JointEngine, JointListener } from "../rules/joint.ts";
 import type { Call } from "./call.ts";
 import type { VirtualEngine } from "./engine.ts";
@@ -169,7 +181,9 @@ export class Governor {
       const live = told.live;
       if (live === null || live.phase === "waiting" || live.phase === "swapIn") continue;
       const decoding = live.phase === "decode" || live.phase === "done";
-      const filled = decoding ? Math.max(told.filled, live.target - (this.options.joint === null ? (told.call.prefix?.tokens ?? 0) : 0)) : Math.min(live.filled, live.target);
+      const filled = decoding
+        ? Math.max(told.filled, live.target - (this.options.joint === null ? (told.call.prefix?.tokens ?? 0) : 0))
+        : Math.min(live.filled, live.target);
       const generated = decode.generatedOf(live);
       const prefilled = Math.max(0, filled - told.filled);
       const decoded = generated - told.generated;

@@ -10,6 +10,8 @@ export interface EngineListener {
   token(call: Call, atSeconds: number): void;
   finished(call: Call, atSeconds: number): void;
   preempted(call: Call, atSeconds: number): void;
+  /** A copy is complete then: an idle engine has to be asked again. */
+  later(atSeconds: number, id: string): void;
 }
 
 export interface MachineOptions {
@@ -31,6 +33,8 @@ export class Machine {
   readonly load: StepLoad = { prefillTokens: 0, chunks: 0, prefillWork: 0, decodes: 0, contextTokens: 0, residentTokens: 0 };
   /** KV of running calls outside shared storage. */
   privateTokens = 0;
+  /** Instant of the step start or end at work. */
+  nowSeconds = 0;
   private readonly timer: StepTimer;
   private readonly streams = new Map<string, number>();
   private submitted = 0;
@@ -81,6 +85,7 @@ export class Machine {
   /** Seconds the composed step takes; `heldTokens` are all tokens in the cache. */
   start(atSeconds: number, heldTokens: number): number {
     this.startedSeconds = atSeconds;
+    this.nowSeconds = atSeconds;
     this.load.residentTokens = heldTokens;
     return this.timer(this.load);
   }

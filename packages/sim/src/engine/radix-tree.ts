@@ -26,6 +26,8 @@ export class RadixTree {
   deviceTokens = 0;
   evictableTokens = 0;
   hostUsedTokens = 0;
+  /** Changes whenever something enters or leaves, so that a refusal can be remembered. */
+  version = 0;
   private readonly options: RadixOptions;
   private readonly leaves = new Heap<{ readonly node: RadixNode; readonly access: number }>(
     (a, b) => a.access - b.access || a.node.id - b.node.id,
@@ -110,12 +112,14 @@ export class RadixTree {
       if (leaf === undefined) break;
       const { node, access } = leaf;
       if (node.access !== access || !evictable(node)) continue;
-      const take = this.options.evictWholeNodes || this.options.hostTokens > 0 ? node.tokens : Math.min(node.tokens, tokens - freed);
+      const take =
+        this.options.evictWholeNodes || this.options.hostTokens > 0 ? node.tokens : Math.min(node.tokens, tokens - freed);
       freed += take;
       this.deviceTokens -= take;
       this.evictableTokens -= take;
       if (take < node.tokens) {
         node.tokens -= take;
+        this.version += 1;
         this.offer(node);
       } else this.leaveDevice(node);
     }
@@ -135,7 +139,7 @@ export class RadixTree {
 
   /** Drops the unlocked end of a path from the device, deepest node first. */
   forgetTail(path: TokenPath, tokens: number): void {
-    for (let node: RadixNode | null = this.match(path, tokens, false).node; node !== null && evictable(node); ) {
+    for (let node: RadixNode | null = this.match(path, tokens, false).node; node !== null && evictable(node);) {
       const { parent }: RadixNode = node;
       this.deviceTokens -= node.tokens;
       this.evictableTokens -= node.tokens;
@@ -190,6 +194,7 @@ export class RadixTree {
 
   private append(parent: RadixNode, stream: number, tokens: number): RadixNode {
     this.liveNodes += 1;
+    this.version += 1;
     const node = new RadixNode(this.nextId++, parent, stream, tokens);
     node.access = ++this.clock;
     parent.children.set(stream, node);
@@ -215,6 +220,7 @@ export class RadixTree {
 
   private leaveDevice(node: RadixNode): void {
     const parent = node.parent!;
+    this.version += 1;
     parent.deviceChildren -= 1;
     node.onDevice = false;
     if (!node.onHost) this.drop(node);
@@ -237,5 +243,7 @@ function evictable(node: RadixNode): boolean {
 
 /** Nodes that only the host holds, least recently used first. */
 function hostOnly(tree: RadixTree): RadixNode[] {
-  return [...tree.nodes()].filter((node) => !node.onDevice && node.locks === 0).toSorted((a, b) => a.access - b.access || b.id - a.id);
+  return [...tree.nodes()]
+    .filter((node) => !node.onDevice && node.locks === 0)
+    .toSorted((a, b) => a.access - b.access || b.id - a.id);
 }

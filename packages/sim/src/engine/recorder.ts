@@ -85,11 +85,32 @@ export class Recorder {
     const preempted = this.preempted - this.preemptedBefore;
     this.admittedBefore = this.admitted;
     this.preemptedBefore = this.preempted;
-    for (const value of [atSeconds, seconds, load.decodes, load.prefillTokens, load.contextTokens, freeTokens, cachedTokens, admitted])
+    for (const value of [
+      atSeconds,
+      seconds,
+      load.decodes,
+      load.prefillTokens,
+      load.contextTokens,
+      freeTokens,
+      cachedTokens,
+      admitted,
+    ])
       this.mix(value);
     if (this.options.log !== "full") return;
     const { decodes, prefillTokens, chunks, contextTokens } = load;
-    this.rows.push({ atSeconds, seconds, decodes, prefillTokens, chunks, contextTokens, freeTokens, cachedTokens, admitted, preempted, movedBytes });
+    this.rows.push({
+      atSeconds,
+      seconds,
+      decodes,
+      prefillTokens,
+      chunks,
+      contextTokens,
+      freeTokens,
+      cachedTokens,
+      admitted,
+      preempted,
+      movedBytes,
+    });
   }
 
   /** Fingerprint of every step so far, 16 hex digits. */

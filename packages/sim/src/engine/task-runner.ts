@@ -49,10 +49,10 @@ export class TaskRunner {
   }
 
   add(task: SimTask): void {
-    const blockedBy = new Map([...predecessors(task)].map(([id, before]) => [id, new Set(before)]));
     for (const stage of task.stages)
       if (!this.agents.has(stage.agent)) throw new RangeError(`task ${task.id}: agent ${stage.agent} is unknown`);
     this.listener.later(task.arrivalSeconds, "arrival", task.id, (at) => {
+      const blockedBy = new Map([...predecessors(task)].map(([id, before]) => [id, new Set(before)]));
       const open: OpenTask = { task, blockedBy, stagesLeft: task.stages.length };
       this.listener.arrived(task, at);
       if (task.stages.length === 0) this.listener.taskOver({ task, arrivalSeconds: task.arrivalSeconds, doneSeconds: at });

@@ -44,8 +44,14 @@ export function table1(profile: Profile): Table1Row[] {
   return [linearPreset(), enginePreset(profile)].flatMap((preset) =>
     PAPER.map((paper) => {
       const half = paper.requests / 2;
-      const grouped = run(preset, Array.from({ length: paper.requests }, (_, i) => (i < half ? 0 : 1)));
-      const alternating = run(preset, Array.from({ length: paper.requests }, (_, i) => i % 2));
+      const grouped = run(
+        preset,
+        Array.from({ length: paper.requests }, (_, i) => (i < half ? 0 : 1)),
+      );
+      const alternating = run(
+        preset,
+        Array.from({ length: paper.requests }, (_, i) => i % 2),
+      );
       return {
         preset: preset.name,
         requests: paper.requests,
@@ -115,7 +121,8 @@ function run(preset: Table1Preset, agents: readonly number[]): Table1Run {
   let decodingSeconds = 0;
   let peakBatch = 0;
   const pinned = (): number => new Set(running.map((job) => job.agent)).size * prefixTokens;
-  const held = (extra: number): number => running.reduce((sum, job) => sum + suffixTokens + Math.min(outputTokens, job.generated + extra), 0);
+  const held = (extra: number): number =>
+    running.reduce((sum, job) => sum + suffixTokens + Math.min(outputTokens, job.generated + extra), 0);
   while (waiting.length + running.length > 0) {
     for (let head = waiting[0]; head !== undefined; head = waiting[0]) {
       const known = running.some((job) => job.agent === head.agent);
@@ -123,7 +130,8 @@ function run(preset: Table1Preset, agents: readonly number[]): Table1Run {
       const cost = suffixTokens + head.generated + newcomerShare * (outputTokens - head.generated) + (known ? 0 : prefixTokens);
       if (running.length > 0 && pinned() + held(0) + promised + cost > budgetTokens) break;
       waiting.shift();
-      if (!known && resident.size > 0) for (const agent of resident) if (!running.some((job) => job.agent === agent)) resident.delete(agent);
+      if (!known && resident.size > 0)
+        for (const agent of resident) if (!running.some((job) => job.agent === agent)) resident.delete(agent);
       now += preset.prefillSecondsPerToken * (suffixTokens + head.generated + (resident.has(head.agent) ? 0 : prefixTokens));
       resident.add(head.agent);
       running.push(head);

@@ -49,6 +49,15 @@ export class EntryStore {
     this.entries.delete(entry.id);
   }
 
+  /** True: the host holds it; it is now the copy used last. */
+  touchHost(id: EntryId): boolean {
+    const tokens = this.host.get(id);
+    if (tokens === undefined) return false;
+    this.host.delete(id);
+    this.host.set(id, tokens);
+    return true;
+  }
+
   /** Remembers a host copy within `capacityTokens`; returns the ids dropped for it. */
   keepOnHost(entry: KvEntry, capacityTokens: number): EntryId[] {
     const dropped: EntryId[] = [];
@@ -72,7 +81,8 @@ export class EntryStore {
     for (const entry of this.entries.values()) {
       cells += entry.cells;
       if (entry.users < 0) broken.push(`entry ${entry.id} has ${entry.users} users`);
-      if (entry.phase === "resident" && entry.cells !== this.machine.roundUp(entry.tokens)) broken.push(`entry ${entry.id} is resident in part`);
+      if (entry.phase === "resident" && entry.cells !== this.machine.roundUp(entry.tokens))
+        broken.push(`entry ${entry.id} is resident in part`);
     }
     if (cells !== this.cells) broken.push(`entry cells are ${this.cells}, recomputed ${cells}`);
     return broken;

@@ -109,7 +109,7 @@ export class JointEngine implements VirtualEngine {
     const { machine } = this;
     machine.clearLoad();
     this.startCopies(atSeconds);
-    for (let patient = false; ; ) {
+    for (let patient = false; ;) {
       const plan = patient ? NO_PREFILL : planPrefill(this);
       const decodes = plan.chunks.length === 0 || this.rules.mixed;
       const cells = plan.cells + (decodes ? machine.decode.blocksDue() * machine.blockTokens : 0);
@@ -158,9 +158,11 @@ export class JointEngine implements VirtualEngine {
       const prefix = this.entryOf.get(call)?.prefix;
       if (prefix !== null && prefix !== undefined) users.set(prefix.id, (users.get(prefix.id) ?? 0) + 1);
     }
-    if (held + this.copyingTokens !== machine.privateTokens) broken.push(`private tokens are ${machine.privateTokens}, recomputed ${held + this.copyingTokens}`);
+    if (held + this.copyingTokens !== machine.privateTokens)
+      broken.push(`private tokens are ${machine.privateTokens}, recomputed ${held + this.copyingTokens}`);
     for (const entry of this.store.entries.values())
-      if (entry.users !== (users.get(entry.id) ?? 0)) broken.push(`entry ${entry.id} has ${entry.users} users, counted ${users.get(entry.id) ?? 0}`);
+      if (entry.users !== (users.get(entry.id) ?? 0))
+        broken.push(`entry ${entry.id} has ${entry.users} users, counted ${users.get(entry.id) ?? 0}`);
     for (const id of users.keys()) if (!this.store.entries.has(id)) broken.push(`entry ${id} is used but gone`);
     if (this.freeTokens() < 0) broken.push(`free is ${this.freeTokens()}`);
     return broken;
@@ -262,10 +264,11 @@ export class JointEngine implements VirtualEngine {
   private becomeResident(entry: KvEntry, atSeconds: number): void {
     entry.phase = "resident";
     entry.filler = null;
-    if (this.rules.hostTier === "none" || this.store.host.has(entry.id)) return;
+    if (this.rules.hostTier === "none" || this.store.touchHost(entry.id)) return;
     this.channel.copy(entry.tokens, "toHost", atSeconds);
     const capacity = this.rules.hostRatio * this.machine.budgetTokens;
-    for (const id of this.store.keepOnHost(entry, capacity)) if (!this.store.entries.has(id)) this.listener.hostDropped(id, atSeconds);
+    for (const id of this.store.keepOnHost(entry, capacity))
+      if (!this.store.entries.has(id)) this.listener.hostDropped(id, atSeconds);
   }
 
   private finish(call: Call, atSeconds: number): void {

@@ -2,6 +2,7 @@ import type { Call, CallSpec } from "../engine/call.ts";
 import type { VirtualEngine } from "../engine/engine.ts";
 import type { Machine } from "../engine/machine.ts";
 import { SharedKv } from "../engine/shared-kv.ts";
+import type { CopyChannel } from "../model/transfer.ts";
 import { sortLpm } from "./lpm.ts";
 import type { SglangRules, StockOptions } from "./rules.ts";
 
@@ -19,7 +20,7 @@ export class SglangEngine implements VirtualEngine {
   readonly id = "sglang-0.5.x";
   readonly machine: Machine;
   readonly kv: SharedKv;
-  readonly waiting: Call[] = [];
+  waiting: Call[] = [];
   private readonly rules: SglangRules;
   private batch: { readonly call: Call; readonly tokens: number }[] = [];
   private chunked: Call | null = null;
@@ -34,6 +35,10 @@ export class SglangEngine implements VirtualEngine {
     this.ratio = this.ratioStart();
   }
 
+  get channel(): CopyChannel {
+    return this.kv.channel;
+  }
+
   submit(spec: CallSpec, atSeconds: number): Call {
     const call = this.machine.makeCall(spec, atSeconds);
     this.waiting.push(call);
@@ -43,8 +48,14 @@ export class SglangEngine implements VirtualEngine {
   start(atSeconds: number): number | null {
     const { machine, kv } = this;
     const { decode } = machine;
+    machine.nowSeconds = atSeconds;
     machine.clearLoad();
+    if (decode.count === 0) this.batchFull = false;
     this.formPrefill(atSeconds);
+    if (this.batch.length === 0 && decode.count === 0 && kv.dropCopies(this.waiting, atSeconds)) {
+      this.batchFull = false;
+      this.formPrefill(atSeconds);
+    }
     if (this.batch.length > 0) this.stepping = "prefill";
     else {
       if (decode.count === 0) {
@@ -62,6 +73,7 @@ export class SglangEngine implements VirtualEngine {
   end(atSeconds: number): void {
     const { machine, kv } = this;
     const kind = this.stepping;
+    machine.nowSeconds = atSeconds;
     this.stepping = "none";
     if (kind === "decode") for (const call of machine.giveTokens(atSeconds, contextAtJoin)) this.finish(call, atSeconds);
     else for (const { call, tokens } of this.batch) this.endPrefill(call, tokens, atSeconds);
@@ -76,8 +88,9 @@ export class SglangEngine implements VirtualEngine {
   check(): string[] {
     const calls = new Set<Call>([...this.machine.decode.members, ...this.batch.map(({ call }) => call)]);
     if (this.chunked !== null) calls.add(this.chunked);
-    const broken = this.kv.check(calls, this.stepping === "decode");
-    for (const call of this.waiting) if (calls.has(call) || call.phase !== "waiting") broken.push(`call ${call.spec.id} is in two states`);
+    const broken = this.kv.check(calls, this.stepping === "decode", this.waiting);
+    for (const call of this.waiting)
+      if (calls.has(call) || call.phase !== "waiting") broken.push(`call ${call.spec.id} is in two states`);
     return broken;
   }
 
@@ -103,15 +116,21 @@ export class SglangEngine implements VirtualEngine {
       this.chunked = whole ? null : call;
     };
     if (this.chunked !== null) add(this.chunked, Math.min(this.chunked.maxTokens, CLIP_TOKENS));
-    let taken = 0;
+    const taken = new Set<Call>();
     if (!this.batchFull && waiting.length > 0) {
       if (rules.order === "lpm") sortLpm(kv.tree, waiting);
-      while (taken < waiting.length && this.chunked === null) {
+      for (const call of waiting) {
+        if (this.chunked !== null) break;
         if (machine.decode.count + this.batch.length >= rules.maxRunning) {
           this.batchFull = true;
           break;
         }
-        const call = waiting[taken]!;
+        const back = kv.bringBack(call, call.target - 1, atSeconds, used, offset);
+        if (back === "copying") continue;
+        if (back === "noRoom") {
+          this.batchFull = true;
+          break;
+        }
         const cached = kv.tree.match(call.path, call.target - 1).tokens;
         const extend = call.target - cached;
         const reserved = Math.min(call.maxTokens, CLIP_TOKENS);
@@ -133,7 +152,7 @@ export class SglangEngine implements VirtualEngine {
         }
         this.admit(call, atSeconds);
         add(call, reserved);
-        taken += 1;
+        taken.add(call);
         if (kv.availableTokens() - offset <= 0 || kv.availableTokens() - used <= 0) {
           this.batchFull = true;
           break;
@@ -141,7 +160,7 @@ export class SglangEngine implements VirtualEngine {
         if (inputLeft <= 0 || chunkLeft <= 0) break;
       }
     }
-    waiting.splice(0, taken);
+    if (taken.size > 0) this.waiting = waiting.filter((call) => !taken.has(call));
     kv.take(used);
     for (const { call, tokens } of this.batch) call.inFlight = tokens;
   }
@@ -178,11 +197,15 @@ export class SglangEngine implements VirtualEngine {
     const need = machine.decode.count;
     if (kv.freeTokens() < need) kv.tree.evict(need);
     if (kv.freeTokens() >= need) {
-      this.ratio = Math.max(this.ratio - (this.ratioStart() - RATIO_END * this.rules.conservativeness) / RATIO_STEPS, RATIO_END * this.rules.conservativeness);
+      this.ratio = Math.max(
+        this.ratio - (this.ratioStart() - RATIO_END * this.rules.conservativeness) / RATIO_STEPS,
+        RATIO_END * this.rules.conservativeness,
+      );
       return;
     }
     const sorted = [...machine.decode.members].toSorted(
-      (a, b) => machine.decode.generatedOf(b) - machine.decode.generatedOf(a) || a.promptTokens - b.promptTokens || a.order - b.order,
+      (a, b) =>
+        machine.decode.generatedOf(b) - machine.decode.generatedOf(a) || a.promptTokens - b.promptTokens || a.order - b.order,
     );
     do {
       if (sorted.length <= 1) break;

@@ -2,6 +2,7 @@ import type { Call, CallSpec } from "../engine/call.ts";
 import type { VirtualEngine } from "../engine/engine.ts";
 import type { Machine } from "../engine/machine.ts";
 import { SharedKv } from "../engine/shared-kv.ts";
+import type { CopyChannel } from "../model/transfer.ts";
 import type { StockOptions, VllmRules } from "./rules.ts";
 
 /**
@@ -13,18 +14,28 @@ export class VllmEngine implements VirtualEngine {
   readonly machine: Machine;
   readonly kv: SharedKv;
   /** Head first; the front grows by preemptions. */
-  readonly waiting: Call[] = [];
+  waiting: Call[] = [];
   private readonly rules: VllmRules;
   /** In order of admission: decoding calls, then at most one with an unfinished prompt. */
   private readonly running: Call[] = [];
   private batch: { readonly call: Call; readonly tokens: number }[] = [];
   private stepping = false;
+  /** The head that did not fit last time, and when that may be different. */
+  private refused: { readonly call: Call | null; readonly version: number; readonly available: number } = {
+    call: null,
+    version: 0,
+    available: 0,
+  };
 
   constructor(id: string, machine: Machine, rules: VllmRules, options: StockOptions) {
     this.id = id;
     this.machine = machine;
     this.rules = rules;
     this.kv = new SharedKv(machine, { evictWholeNodes: false, refreshOnRelease: true, ...options });
+  }
+
+  get channel(): CopyChannel {
+    return this.kv.channel;
   }
 
   submit(spec: CallSpec, atSeconds: number): Call {
@@ -35,9 +46,11 @@ export class VllmEngine implements VirtualEngine {
 
   start(atSeconds: number): number | null {
     const { machine, kv } = this;
+    machine.nowSeconds = atSeconds;
     machine.clearLoad();
     const preempted = this.scheduleRunning(atSeconds);
     if (!preempted) this.admitWaiting(atSeconds);
+    if (this.running.length === 0 && kv.dropCopies(this.waiting, atSeconds)) this.admitWaiting(atSeconds);
     machine.addDecodes();
     if (machine.load.decodes === 0 && this.batch.length === 0) return null;
     this.stepping = true;
@@ -47,8 +60,8 @@ export class VllmEngine implements VirtualEngine {
   end(atSeconds: number): void {
     const { machine, kv } = this;
     this.stepping = false;
-    if (machine.load.decodes > 0)
-      for (const call of machine.giveTokens(atSeconds, contextAtJoin)) this.finish(call, atSeconds);
+    machine.nowSeconds = atSeconds;
+    if (machine.load.decodes > 0) for (const call of machine.giveTokens(atSeconds, contextAtJoin)) this.finish(call, atSeconds);
     for (const { call, tokens } of this.batch) this.endPrefill(call, tokens, atSeconds);
     machine.end(atSeconds, kv.freeTokens(), kv.tree.deviceTokens, kv.channel.movedBytes);
     this.batch = [];
@@ -59,7 +72,7 @@ export class VllmEngine implements VirtualEngine {
   }
 
   check(): string[] {
-    const broken = this.kv.check(this.running, this.stepping);
+    const broken = this.kv.check(this.running, this.stepping, this.waiting);
     for (const call of this.waiting)
       if (this.running.includes(call) || call.phase !== "waiting") broken.push(`call ${call.spec.id} is in two states`);
     return broken;
@@ -108,15 +121,25 @@ export class VllmEngine implements VirtualEngine {
   private admitWaiting(atSeconds: number): void {
     const { machine, kv, rules, running, waiting } = this;
     let budget = rules.batchTokens - machine.decode.count - machine.load.prefillTokens;
-    let taken = 0;
-    while (taken < waiting.length && budget > 0 && running.length < rules.maxSequences) {
-      const call = waiting[taken]!;
+    const taken = new Set<Call>();
+    for (const call of waiting) {
+      if (budget <= 0 || running.length >= rules.maxSequences) break;
+      if (
+        call === this.refused.call &&
+        kv.tree.version === this.refused.version &&
+        kv.availableTokens() <= this.refused.available
+      )
+        break;
+      const back = kv.bringBack(call, machine.roundDown(call.target - 1), atSeconds);
+      if (back === "copying") continue;
+      if (back === "noRoom") break;
       kv.adopt(call, machine.roundDown(call.target - 1));
       const tokens = Math.min(call.target - call.filled, budget);
       const cells = this.cellsFor(call, tokens);
       const asked = rules.reserveFullPrompt ? this.cellsFor(call, call.target - call.filled) : cells;
       if (asked > kv.availableTokens()) {
         kv.disown(call);
+        this.refused = { call, version: kv.tree.version, available: kv.availableTokens() };
         break;
       }
       if (call.admittedSeconds < 0) {
@@ -129,9 +152,9 @@ export class VllmEngine implements VirtualEngine {
       running.push(call);
       this.addChunk(call, tokens);
       budget -= tokens;
-      taken += 1;
+      taken.add(call);
     }
-    waiting.splice(0, taken);
+    if (taken.size > 0) this.waiting = waiting.filter((call) => !taken.has(call));
   }
 
   /** Prompt blocks carry their hash from the moment they are scheduled. */

@@ -25,8 +25,16 @@ export function randomTasks(seed: number, count: number, perSecond: number): { a
     const fork = rng.float() < 0.5;
     const names = fork ? ["a", "b", "c", "d"] : ["a", "b", "c"];
     const edges: [string, string][] = fork
-      ? [["a", "b"], ["a", "c"], ["b", "d"], ["c", "d"]]
-      : [["a", "b"], ["b", "c"]];
+      ? [
+          ["a", "b"],
+          ["a", "c"],
+          ["b", "d"],
+          ["c", "d"],
+        ]
+      : [
+          ["a", "b"],
+          ["b", "c"],
+        ];
     const stages = names.map((id) => ({
       id,
       agent: `agent${rng.int(3)}`,
@@ -37,7 +45,9 @@ export function randomTasks(seed: number, count: number, perSecond: number): { a
       })),
     }));
     const graph: Graph = {
-      stages: stages.map(({ id, agent, rounds }) => (rounds.length > 1 ? { id, agent, rounds: { max: 3, mean: 2 } } : { id, agent })),
+      stages: stages.map(({ id, agent, rounds }) =>
+        rounds.length > 1 ? { id, agent, rounds: { max: 3, mean: 2 } } : { id, agent },
+      ),
       edges,
     };
     return { id: `t${String(i).padStart(4, "0")}`, arrivalSeconds: at, workflow: "random", graph, stages };

@@ -18,13 +18,7 @@ export interface DrawnLengths {
   readonly seeds: readonly number[];
 }
 
-export type ServingMetric =
-  | "totalSeconds"
-  | "itlMedianMs"
-  | "itlMeanMs"
-  | "itlP99Ms"
-  | "ttftMeanSeconds"
-  | "peakTokensPerSecond";
+export type ServingMetric = "totalSeconds" | "itlMedianMs" | "itlMeanMs" | "itlP99Ms" | "ttftMeanSeconds" | "peakTokensPerSecond";
 
 /** One published serving run: every request arrives at t = 0. A metric without tolerance is printed and not judged. */
 export interface ServingPoint {
@@ -77,7 +71,13 @@ export interface ValidationRow {
   readonly pass: boolean | null;
 }
 
-export function row(name: string, metric: string, measured: number, simulated: number, tolerancePct: number | null): ValidationRow {
+export function row(
+  name: string,
+  metric: string,
+  measured: number,
+  simulated: number,
+  tolerancePct: number | null,
+): ValidationRow {
   const errorPct = (simulated / measured - 1) * 100;
   const pass = tolerancePct === null ? null : Math.abs(errorPct) <= tolerancePct;
   return { case: name, metric, measured, simulated, errorPct, tolerancePct, pass };

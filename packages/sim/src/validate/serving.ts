@@ -13,7 +13,16 @@ export function servingRows(point: ServingPoint, profile: Profile, rulesOptions:
   const { lengths } = point;
   if (lengths.kind === "fixed") {
     const one = [lengths.input, lengths.output] as const;
-    return compare(point, point.case, run(point, profile, rulesOptions, Array.from({ length: point.requests }, () => one)));
+    return compare(
+      point,
+      point.case,
+      run(
+        point,
+        profile,
+        rulesOptions,
+        Array.from({ length: point.requests }, () => one),
+      ),
+    );
   }
   return lengths.seeds.flatMap((seed) =>
     compare(point, `${point.case}, seed ${seed}`, run(point, profile, rulesOptions, drawLengths(lengths, point.requests, seed))),
@@ -21,7 +30,10 @@ export function servingRows(point: ServingPoint, profile: Profile, rulesOptions:
 }
 
 /** Single calls that all arrive at the times given (default 0). */
-export function singleCalls(lengths: readonly (readonly [input: number, output: number])[], arrivals?: readonly number[]): SimTask[] {
+export function singleCalls(
+  lengths: readonly (readonly [input: number, output: number])[],
+  arrivals?: readonly number[],
+): SimTask[] {
   return lengths.map(([promptTokens, outputTokens], i) => ({
     id: `r${String(i).padStart(6, "0")}`,
     arrivalSeconds: arrivals?.[i] ?? 0,
@@ -45,7 +57,12 @@ function draw(rng: ReturnType<typeof createRng>, count: number, sigma: number, c
   return raw.map((value) => Math.max(1, Math.round(value * scale)));
 }
 
-function run(point: ServingPoint, profile: Profile, rulesOptions: RulesOptions, lengths: readonly (readonly [number, number])[]): SimResult {
+function run(
+  point: ServingPoint,
+  profile: Profile,
+  rulesOptions: RulesOptions,
+  lengths: readonly (readonly [number, number])[],
+): SimResult {
   const { budgetTokens: budget, rules } = point;
   const tasks = singleCalls(lengths);
   return simulate({ profile, budget, rules, rulesOptions, agents: [PLAIN], tasks, record: { gaps: true, log: "none" } });

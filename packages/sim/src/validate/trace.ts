@@ -40,7 +40,13 @@ export function traceRows(trace: Facts["trace"], profile: Profile, requestsJsonl
   return (["ttftSeconds", "tpotMs", "e2eSeconds"] as const).flatMap((metric) => [
     row(trace.case, `${metric} mean`, mean(measured[metric]), mean(simulated[metric]), trace.meanTolerancePct),
     ...[0.5, 0.99].map((p) =>
-      row(trace.case, `${metric} p${p * 100}`, quantile(measured[metric], p), quantile(simulated[metric], p), trace.quantileTolerancePct),
+      row(
+        trace.case,
+        `${metric} p${p * 100}`,
+        quantile(measured[metric], p),
+        quantile(simulated[metric], p),
+        trace.quantileTolerancePct,
+      ),
     ),
   ]);
 }
