@@ -44,8 +44,10 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve, b
   const held: { request: RequestState; reason: WaitReason }[] = [];
   const prefixOf = (request: RequestState): EntryState | null =>
     request.prefix === null ? null : (state.entries.get(request.prefix) ?? null);
+  let evicting = false;
+  for (const { phase } of state.entries.values()) if (phase === "evicting") evicting = true;
   for (const request of state.waiting.values()) {
-    const reason = holdReason(request, prefixOf(request), nowSeconds);
+    const reason = holdReason(request, evicting ? prefixOf(request) : null, nowSeconds);
     if (reason === null) waiting.push(request);
     else held.push({ request, reason });
   }

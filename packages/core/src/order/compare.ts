@@ -1,4 +1,5 @@
-import type { RequestState } from "../state.ts";
+import type { CompiledGraph } from "../graph/compile.ts";
+import type { RequestState, TaskState } from "../state.ts";
 import type { View } from "../view.ts";
 
 export function byId(a: RequestState, b: RequestState): number {
@@ -21,17 +22,35 @@ export function byTask(view: View): (a: RequestState, b: RequestState) => number
 
 interface TaskKey {
   readonly request: RequestState;
+  readonly task: TaskState | undefined;
+  readonly graph: CompiledGraph | null;
   readonly arrival: number;
   readonly topo: number;
 }
 
+/** Keys are constant while a task keeps its graph, so they stay beside the request from one decision to the next. */
+const taskKeys = new WeakMap<RequestState, TaskKey>();
+
+function taskKey(view: View, request: RequestState): TaskKey {
+  const known = taskKeys.get(request);
+  if (known !== undefined && (known.task?.graph ?? null) === known.graph) return known;
+  const task = view.state.tasks.get(request.spec.task);
+  const graph = task?.graph ?? null;
+  const key: TaskKey = {
+    request,
+    task,
+    graph,
+    arrival: task?.arrivalSeconds ?? request.readySeconds,
+    topo: graph?.topoIndex.get(request.spec.stage) ?? 0,
+  };
+  taskKeys.set(request, key);
+  return key;
+}
+
 /** A queue in that order, each key read once: what long queues are sorted with. */
 export function sortedByTask(view: View, queue: readonly RequestState[]): RequestState[] {
-  const keyed = queue.map((request): TaskKey => {
-    const task = view.state.tasks.get(request.spec.task);
-    const arrival = task?.arrivalSeconds ?? request.readySeconds;
-    return { request, arrival, topo: task?.graph?.topoIndex.get(request.spec.stage) ?? 0 };
-  });
+  const keyed: TaskKey[] = [];
+  for (const request of queue) keyed.push(taskKey(view, request));
   keyed.sort(compareTaskKeys);
   return keyed.map(({ request }) => request);
 }
