@@ -42,6 +42,7 @@ export type { GraphCheck, GraphProblem } from "./graph/validate.ts";
 export { checkInvariants } from "./invariants.ts";
 export { createPolicy, describePolicy, policyIds } from "./policy/registry.ts";
 export type { PolicyChanges, PolicyInfo } from "./policy/registry.ts";
+export type { AllOptions, BaselineOptions, Truth } from "./policy/baseline-options.ts";
 export type { Policy, PolicyOptions } from "./policy/policy.ts";
 export { overflowVictims } from "./preempt/overflow.ts";
 export { entrySnapshots, ledgerSnapshot, requestSnapshots } from "./snapshot.ts";
