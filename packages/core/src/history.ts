@@ -134,8 +134,21 @@ export function recordHistory(state: State, event: CoreEvent): void {
     case "taskCancelled":
       history.tasks.delete(event.task);
       return;
-    default:
+    case "graphRevealed":
+    case "receiptUpdated":
+    case "loadFailed":
+    case "evicted":
+    case "hostDropped":
+    case "firstToken":
+    case "stageDone":
+    case "stageSkipped":
+    case "budgetChanged":
+    case "timer":
       return;
+    default: {
+      const unreachable: never = event;
+      return unreachable;
+    }
   }
 }
 
