@@ -6,8 +6,8 @@ import { createWorth } from "./worth.ts";
 /** What a waiting request is worth when nothing else of its task is taken; unchanged until its task has an event. */
 export interface Weight {
   readonly task: TaskState | null;
-  /** tau_i; a request of a forgotten task counts from its own arrival. */
-  readonly arrival: number;
+  /** tau_i; a request of a forgotten task counts from its own arrival, a task past its declared rounds has no age (K68). */
+  arrival: number;
   /** The task's revision that `base` and `upper` were worked out at; -1: never. */
   revision: number;
   /** max(gainFloor * E[Z_r], Delta(r | nothing)), seconds before aging. */
@@ -27,6 +27,14 @@ export function gainsLast(options: PolicyOptions): boolean {
   return options.roundGain === "stage" && options.value === "seconds";
 }
 
+/** Later than any arrival: an age of 0. */
+const NO_AGE = Number.MAX_SAFE_INTEGER;
+
+function isOverBudget(task: TaskState): boolean {
+  for (const loop of task.loops.values()) if (loop.overrun) return true;
+  return false;
+}
+
 const NOTHING: ReadonlySet<string> = new Set();
 
 export function createWeights(view: View, options: PolicyOptions): (request: RequestState) => Weight {
@@ -44,6 +52,7 @@ export function createWeights(view: View, options: PolicyOptions): (request: Req
     }
     const { task } = weight;
     if (task === null || (lasting && weight.revision === task.revision)) return weight;
+    weight.arrival = isOverBudget(task) ? NO_AGE : task.arrivalSeconds;
     const path = view.path(task.id)!;
     const whole = path.residual(request.spec.stage);
     const delta = worth.deltas(task, path, [request], NOTHING)[0]!;
