@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decide } from "../decide.ts";
-import { nearTermReuse } from "../estimate/reuse.ts";
+import { nearTermReuse } from "../estimate/near-term.ts";
 import type { CoreEvent } from "../events.ts";
 import { checkInvariants } from "../invariants.ts";
 import { mean } from "../reserve/mean.ts";

@@ -4,7 +4,8 @@ import type { State } from "../state.ts";
 import { step } from "../step.ts";
 import { admit, arrive, fresh, ready, stage } from "../testing/builders.ts";
 import { createView } from "../view.ts";
-import { nearTermReuse, soonUses, stepsToUse } from "./reuse.ts";
+import { nearTermReuse } from "./near-term.ts";
+import { soonUses, stepsToUse } from "./reuse.ts";
 
 /** A -> {B, C} -> D, D -> E; every agent has called before, so its prefix is known. */
 function workflow(): State {

@@ -9,26 +9,8 @@ import { stepsAhead } from "./steps.ts";
 /** What one task makes likely, kept until its next event. Agents, since a prefix may change under them. */
 export interface TaskReuse {
   readonly revision: number;
-  readonly next: readonly string[];
   readonly soon: ReadonlyMap<string, number>;
   readonly steps: ReadonlyMap<string, number>;
-}
-
-/** n_a(t): not-yet-ready stages per prefix whose unfinished predecessors are all running now. One hop, no further (algorithm 2.9). */
-export function nearTermReuse(view: View): ReadonlyMap<EntryId, number> {
-  const out = new Map<EntryId, number>();
-  const { state } = view;
-  const seen = new Set<TaskState>();
-  for (const request of state.running.values()) {
-    const task = state.tasks.get(request.spec.task);
-    if (task === undefined || seen.has(task)) continue;
-    seen.add(task);
-    if (task.done || task.failure !== null) continue;
-    for (const agent of reuseOf(view, task).next) add(out, prefixOf(state, task, agent), 1);
-    const hinted = task.graph === null ? task.hints.nearTermReuse : undefined;
-    if (hinted !== undefined && request.prefix !== null) add(out, request.prefix, hinted);
-  }
-  return out;
 }
 
 /**
@@ -76,37 +58,11 @@ function reuseOf(view: View, task: TaskState): TaskReuse {
   if (known?.revision === task.revision) return known;
   const fresh: TaskReuse = {
     revision: task.revision,
-    next: nextAgents(task),
     soon: soonAgents(view, task),
     steps: stepsAhead(task),
   };
   reuse.set(task, fresh);
   return fresh;
-}
-
-function nextAgents(task: TaskState): string[] {
-  if (task.graph === null || task.live === 0) return [];
-  const { nodes } = task.graph;
-  const runs = (id: string): boolean => task.stages.get(id)?.status === "running";
-  const agents: string[] = [];
-  nodes.forEach((node, index) => {
-    if (nodeOver(task, index)) return;
-    if (node.loop === null) {
-      const stage = node.stages[0]!;
-      const open = node.preds.filter((pred) => !nodeOver(task, pred));
-      if (
-        task.stages.get(stage.id)!.request === null &&
-        open.length > 0 &&
-        open.every((pred) => nodes[pred]!.stages.some((s) => runs(s.id)))
-      )
-        agents.push(stage.agent);
-      return;
-    }
-    for (const stage of node.stages)
-      if (task.stages.get(stage.id)!.request === null && node.loop.edges.some(([from, to]) => to === stage.id && runs(from)))
-        agents.push(stage.agent);
-  });
-  return agents;
 }
 
 /** What one task adds to soon_a beyond its waiting requests, by agent (algorithm 2.9). */

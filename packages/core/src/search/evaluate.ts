@@ -4,7 +4,7 @@ import type { Terms } from "../events.ts";
 import type { Admission, Plan, Policy } from "../policy/policy.ts";
 import { ageAll, meanAge } from "../score/age-terms.ts";
 import { moveCost } from "../score/move.ts";
-import { nearTermUse, nearTermUseOf } from "../score/near-term.ts";
+import { nearTermReuse, nearTermReuseOf } from "../estimate/near-term.ts";
 import type { EntryState, RequestState } from "../state.ts";
 import { freeTokens } from "../ledger.ts";
 import { promptCells, type View } from "../view.ts";
@@ -29,7 +29,7 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
   const { config } = view.state;
   const { groups, ranked, columns, gains } = pool;
   const physical = physicalOf(view, policy.evict.values(view));
-  const before = nearTermUse(view);
+  const before = nearTermReuse(view);
   const reuseOf = (entry: EntryState, use = before): number =>
     options.beta * (use.get(entry.id) ?? 0) * copySeconds(config.speeds, entry.tokens);
   const resident = [...view.state.entries.values()].filter(({ phase }) => phase === "resident" || phase === "loading");
@@ -88,9 +88,9 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
     return stalled.size;
   };
 
-  const reuseAfter = (plan: Plan): ReturnType<typeof nearTermUse> => {
+  const reuseAfter = (plan: Plan): ReturnType<typeof nearTermReuse> => {
     const gone = new Set(plan.preempt);
-    return nearTermUseOf(view, [...view.running.filter((one) => !gone.has(one)), ...plan.admit.map(({ request }) => request)]);
+    return nearTermReuseOf(view, [...view.running.filter((one) => !gone.has(one)), ...plan.admit.map(({ request }) => request)]);
   };
 
   const evaluator: Evaluator = {

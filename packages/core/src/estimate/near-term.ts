@@ -12,14 +12,14 @@ const perView = new WeakMap<View, ReadonlyMap<EntryId, number>>();
  * 2.9). One hop: only tasks with a running call count, so the cost is O(running), whatever waits. Worked out once per view.
  * A task without a graph counts what its receipt forecasts for the prefix it runs on.
  */
-export function nearTermUse(view: View): ReadonlyMap<EntryId, number> {
+export function nearTermReuse(view: View): ReadonlyMap<EntryId, number> {
   let known = perView.get(view);
-  if (known === undefined) perView.set(view, (known = nearTermUseOf(view, view.running)));
+  if (known === undefined) perView.set(view, (known = nearTermReuseOf(view, view.running)));
   return known;
 }
 
 /** The same as if exactly these requests were running. */
-export function nearTermUseOf(view: View, running: readonly RequestState[]): ReadonlyMap<EntryId, number> {
+export function nearTermReuseOf(view: View, running: readonly RequestState[]): ReadonlyMap<EntryId, number> {
   const stages = new Map<TaskState, Set<string>>();
   const out = new Map<EntryId, number>();
   for (const request of running) {
