@@ -1,0 +1,88 @@
+import type { PolicyChanges } from "@topas/core";
+import { aloneSeconds, measure, runLogOf, simulate, type SimConfig, type SimResult } from "@topas/sim";
+import type { Cell } from "../grid/cell.ts";
+import { readProfile } from "../profile.ts";
+import { NO_METRICS, type Metrics } from "../results/metrics.ts";
+import { loneCallSeconds } from "./alone.ts";
+import { isUnstable } from "./stability.ts";
+import { waitingOf } from "./waiting.ts";
+import { workloadOf } from "./workload.ts";
+
+/** What a cell gives: a function of the cell alone, so that it does not matter which worker ran it, or when. */
+export interface CellResult {
+  readonly metrics: Metrics;
+  readonly inputs: string;
+  readonly unstable: boolean;
+  /** Why there are no figures. */
+  readonly error: string | null;
+  /** Tasks over the time until the last one ended: the capacity, when all arrived at once. */
+  readonly tasksPerSecond: number;
+}
+
+/** A call that waits longer than this for its admission is starved. */
+export const STARVE_AFTER_SECONDS = 600;
+
+export function runCell(cell: Cell): CellResult {
+  const { workload, inputs } = workloadOf(cell);
+  const profile = readProfile(cell.profile);
+  let result: SimResult;
+  try {
+    result = simulate({ ...simConfig(cell), profile, agents: workload.agents, tasks: workload.tasks });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return { metrics: NO_METRICS, inputs, unstable: false, error: message, tasksPerSecond: 0 };
+  }
+  const callSeconds = loneCallSeconds(profile);
+  const log = runLogOf(result, {
+    agents: workload.agents,
+    ...(profile.powerWatts === undefined ? {} : { powerWatts: profile.powerWatts }),
+    aloneSeconds: (task) => aloneSeconds(task, workload.agents, callSeconds),
+  });
+  const measured = measure(log, { warmupTasks: cell.warmupTasks, starveAfterSeconds: STARVE_AFTER_SECONDS });
+  const { hostToDeviceBytesPerSecond } = profile.transfer;
+  const metrics: Metrics = {
+    ...pick(measured),
+    ...waitingOf(result.calls, workload.agents, result.budgetTokens),
+    prefixMoveS: measured.prefixMoveS ?? result.movedBytes / hostToDeviceBytesPerSecond,
+    decisions: result.policy === null ? null : result.decisions,
+  };
+  const spans = result.tasks.map(({ arrivalSeconds, doneSeconds }) => ({ arrivalSeconds, finishSeconds: doneSeconds }));
+  return {
+    metrics,
+    inputs,
+    unstable: cell.load !== null && isUnstable(spans),
+    error: null,
+    tasksPerSecond: result.tasks.length / result.endSeconds,
+  };
+}
+
+function simConfig(cell: Cell): Omit<SimConfig, "profile" | "agents" | "tasks"> {
+  const { arm, budgetTokens, hostTier, reserve } = cell;
+  const record = { log: "full", gaps: true } as const;
+  const rulesOptions = { hostTier };
+  if (arm.rules !== "joint") {
+    const sglang = { order: arm.engineOrder ?? "fcfs" };
+    return { budget: budgetTokens, rules: arm.rules, rulesOptions: { ...rulesOptions, sglang }, record };
+  }
+  const own = arm.reserve === undefined || arm.reserve === "none" ? {} : { reserve: arm.reserve };
+  const changes: PolicyChanges = {
+    ...(arm.options as PolicyChanges | undefined),
+    ...(arm.fit === undefined ? {} : { fit: arm.fit }),
+    ...(reserve === "own" ? own : { reserve }),
+  };
+  return {
+    budget: budgetTokens,
+    rules: "joint",
+    rulesOptions,
+    policy: arm.policy ?? arm.name,
+    policyOptions: changes,
+    ...(arm.redo === undefined ? {} : { redo: arm.redo }),
+    record,
+  };
+}
+
+function pick(measured: ReturnType<typeof measure>): Metrics {
+  const out: Record<string, unknown> = {};
+  for (const name of Object.keys(NO_METRICS)) out[name] = measured[name as keyof typeof measured] ?? null;
+  return out as unknown as Metrics;
+}
