@@ -168,6 +168,7 @@ describe("the loop", () => {
     expect(reasons(r)).toHaveLength(44);
     expect(new Set(r.admitted).size).toBe(44);
     expect(() => r.loop.setPolicy("no-such")).toThrow(/unknown policy "no-such"/);
+    expect(() => r.loop.setPolicy("oracle-srpt")).toThrow(/experiments only/);
   });
 
   it("K40 a cancelled task refuses late calls with 410 and leaves others alone", async () => {

@@ -1,4 +1,4 @@
-import { createPolicy, decide, policyIds, type Decision, type Policy } from "@topas/core";
+import { createPolicy, decide, describePolicy, policyIds, type Decision, type Policy } from "@topas/core";
 import { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
 import { carryOut } from "./carry-out.ts";
@@ -91,6 +91,12 @@ export class Decider {
   private make(id: string): Policy {
     const meant = onEngine(this.loop.description, id);
     const policy = createPolicy(meant.id, { ...this.loop.options.policyOptions, ...meant.changes });
+    if (policy !== null && describePolicy(policy).experimentsOnly) {
+      throw new GatewayError("unknown_policy", {
+        message: `policy "${id}" reads the future and is for experiments only`,
+        param: "policy",
+      });
+    }
     if (policy !== null) return policy;
     throw new GatewayError("unknown_policy", {
       message: `unknown policy "${id}": choose one of ${policyIds().join(", ")}`,
