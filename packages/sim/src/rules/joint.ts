@@ -93,7 +93,7 @@ export class JointEngine implements VirtualEngine {
     });
   }
 
-  /** Copies an entry back from the host. */
+  /** Copies an entry back from the host, once the admissions of the same decision have taken the sessions they continue. */
   loadFromHost(id: EntryId, atSeconds: number): void {
     this.command(atSeconds, (at) => {
       const tokens = this.store.host.get(id);
@@ -101,7 +101,6 @@ export class JointEngine implements VirtualEngine {
       if (tokens === undefined) return this.listener.loadFailed(id, at);
       if (this.store.entries.has(id)) return;
       this.copies.push(this.store.add(id, tokens, "copying"));
-      this.startCopies(at);
     });
   }
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readJson, readProfile } from "../../bench/read-profile.ts";
@@ -57,10 +58,8 @@ test("validate prints hold-outs without judging them", () => {
   for (const row of holdOuts) expect(row.pass).toBeNull();
 });
 
-const measured = new URL(
-  "../../../../../shared/data/calibration/llmservingsim_vllm_RTX4090_Llama-3.1-8B_requests.jsonl.gz",
-  import.meta.url,
-);
+const folder = process.env["TOPAS_DATA"] ?? fileURLToPath(new URL("../../../../../shared/data", import.meta.url));
+const measured = `${folder}/calibration/llmservingsim_vllm_RTX4090_Llama-3.1-8B_requests.jsonl.gz`;
 const present = existsSync(measured);
 test.skipIf(!present)(`RTX 4090 run request by request${present ? "" : " (skipped: calibration data folder is absent)"}`, () => {
   const rows = traceRows(facts.trace, profiles["llama-3.1-8b-rtx4090"]!, gunzipSync(readFileSync(measured)).toString());
