@@ -45,8 +45,12 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const needBelow = new Float64Array(size + 1).fill(Infinity);
   for (let rank = size - 1; rank >= 0; rank--) needBelow[rank] = Math.min(need[rank]!, needBelow[rank + 1]!);
   const done = new Int32Array(size).fill(-1);
-  const kinTaken = kin.map(({ members }) => new Uint8Array(members.length));
+  /** Families with a member taken in this fill, and which. */
   const touched: number[] = [];
+  const isTouched = new Uint8Array(kin.length);
+  const kinTaken: (Uint8Array | undefined)[] = kin.map(() => undefined);
+  /** Largest need a group can take now; -1: none. */
+  const limit = new Float64Array(groups.length);
   let run = 0;
   let room = 0;
   let slots = 0;
@@ -59,32 +63,38 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
     Int32Array.from({ length: size }, (_, i) => i).sort(compare);
 
   const stays = (set: Uint8Array, at: number): boolean => bare[at] === 1 || set[at] === 1;
-  const fits = (rank: number): boolean => {
-    const at = group[rank]!;
-    return need[rank]! <= room + extra[at]! && (holding[at] === 1 || slots > holds);
+  const setLimits = (set: Uint8Array): void => {
+    for (let at = 0; at < groups.length; at++)
+      limit[at] = stays(set, at) && (holding[at] === 1 || slots > holds) ? room + extra[at]! : -1;
   };
-  const take = (rank: number, gain: number): void => {
+  const open = (rank: number): boolean => done[rank] !== run && need[rank]! <= limit[group[rank]!]!;
+  const take = (set: Uint8Array, rank: number, gain: number): void => {
     const at = group[rank]!;
     room += extra[at]! - need[rank]!;
     extra[at] = 0;
     if (holding[at] === 1) holds -= 1;
     holding[at] = 0;
     slots -= 1;
+    setLimits(set);
     done[rank] = run;
     packer.taken[packer.count] = rank;
     packer.values[packer.count] = gain;
     packer.count += 1;
     const family = columns.kin[rank]!;
     if (family < 0) return;
-    if (!touched.includes(family)) touched.push(family);
-    kinTaken[family]![kin[family]!.members.indexOf(rank)] = 1;
+    const { members } = kin[family]!;
+    const taken = (kinTaken[family] ??= new Uint8Array(members.length));
+    if (isTouched[family] === 0) {
+      isTouched[family] = 1;
+      touched.push(family);
+      taken.fill(0);
+    }
+    taken[members.indexOf(rank)] = 1;
   };
-  const isTouched = (rank: number): boolean => columns.kin[rank]! >= 0 && touched.includes(columns.kin[rank]!);
   const valueNow = (rank: number): number => {
     const family = columns.kin[rank]!;
-    if (family < 0 || !touched.includes(family)) return value[rank]!;
-    const base = kin[family]!.given(kinTaken[family]!)[kin[family]!.members.indexOf(rank)]!;
-    return base * credit[rank]!;
+    if (family < 0 || isTouched[family] === 0) return value[rank]!;
+    return kin[family]!.given(kinTaken[family]!)[kin[family]!.members.indexOf(rank)]! * credit[rank]!;
   };
 
   const packer: Packer = {
@@ -155,21 +165,22 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
     fill(set) {
       run += 1;
       packer.count = 0;
-      for (const family of touched) kinTaken[family]!.fill(0);
+      for (const family of touched) isTouched[family] = 0;
       touched.length = 0;
+      setLimits(set);
       let cursor = 0;
       while (packer.count < most && slots > 0) {
-        while (cursor < size && (!stays(set, group[cursor]!) || !fits(cursor) || done[cursor] === run || isTouched(cursor)))
+        while (cursor < size && (!open(cursor) || (columns.kin[cursor]! >= 0 && isTouched[columns.kin[cursor]!] === 1)))
           cursor = holds === 0 && needBelow[cursor]! > room ? size : cursor + 1;
         let best = cursor < size ? cursor : -1;
         let gain = best < 0 ? 0 : worth[best]!;
         let adds = best < 0 ? 0 : value[best]!;
         for (const family of touched) {
-          const { members, given } = kin[family]!;
-          const now = given(kinTaken[family]!);
+          const { members } = kin[family]!;
+          const now = kin[family]!.given(kinTaken[family]!);
           for (let i = 0; i < members.length; i++) {
             const rank = members[i]!;
-            if (done[rank] === run || !stays(set, group[rank]!) || !fits(rank)) continue;
+            if (!open(rank)) continue;
             const its = now[i]! * worthPerBase[rank]!;
             if (best >= 0 && (its < gain || (its === gain && compareAge(ranked[rank]!, ranked[best]!) > 0))) continue;
             best = rank;
@@ -178,14 +189,12 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
           }
         }
         if (best < 0 || gain <= 0) break;
-        take(best, adds);
+        take(set, best, adds);
       }
       if (!options.workConserving || packer.count >= most || slots <= 0) return;
       byAge ??= order((a, b) => compareAge(ranked[a]!, ranked[b]!));
-      for (let i = 0; i < size && packer.count < most && slots > 0; i++) {
-        const rank = byAge[i]!;
-        if (done[rank] !== run && stays(set, group[rank]!) && fits(rank)) take(rank, valueNow(rank));
-      }
+      for (let i = 0; i < size && packer.count < most && slots > 0; i++)
+        if (open(byAge[i]!)) take(set, byAge[i]!, valueNow(byAge[i]!));
     },
   };
   return packer;

@@ -34,20 +34,22 @@ export function groupKin(ranked: readonly Head[], gains: Gains): Kin[] {
   return [...several.values()].map((members) => kinOf(members, ranked, gains));
 }
 
+/** Prepared when first asked: most families of a long queue never are. */
 function kinOf(members: readonly number[], ranked: readonly Head[], gains: Gains): Kin {
-  const requests = members.map((rank) => ranked[rank]!.request);
-  const { bases } = keptFor(requests, gains);
-  const keyOf = createSetKeys(members.length);
+  let known: { requests: readonly RequestState[]; bases: Kept["bases"]; keyOf: (taken: Uint8Array) => SetKey } | null = null;
+  const prepare = (): NonNullable<typeof known> => {
+    const requests = members.map((rank) => ranked[rank]!.request);
+    return { requests, bases: keptFor(requests, gains).bases, keyOf: createSetKeys(members.length) };
+  };
   return {
     members,
     given(taken) {
+      const { requests, bases, keyOf } = (known ??= prepare());
       const key = keyOf(taken);
       let found = bases.get(key);
       if (found !== undefined) return found;
       const stages = new Set<string>();
-      requests.forEach((request, i) => {
-        if (taken[i] === 1) stages.add(request.spec.stage);
-      });
+      for (let i = 0; i < requests.length; i++) if (taken[i] === 1) stages.add(requests[i]!.spec.stage);
       found = gains.bases(requests, stages);
       bases.set(key, found);
       return found;
