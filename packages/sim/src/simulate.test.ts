@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { decodeSeconds, prefillSeconds } from "./model/step-time.ts";
 import type { RulesId } from "./rules/rules.ts";
-import { simulate, type SimConfig } from "./simulate.ts";
+import type { SimConfig } from "./sim-config.ts";
+import { simulate } from "./simulate.ts";
 import { flatTasks, PLAIN, randomTasks } from "./testing/workloads.ts";
 import { readProfile } from "../bench/read-profile.ts";
 

@@ -1,48 +1,17 @@
-import {
-  checkInvariants,
-  createPolicy,
-  feasible,
-  type CoreConfig,
-  type CoreEvent,
-  type Policy,
-  type PolicyChanges,
-  type State,
-} from "@topas/core";
+import { checkInvariants, feasible, type CoreConfig, type Policy } from "@topas/core";
 import { createClock, type DueKind } from "./clock.ts";
-import { blockTokensOf, buildJoint, buildStock, isJoint, type RulesOptions } from "./engine/build.ts";
+import { buildJoint, buildStock, isJoint } from "./engine/build.ts";
 import type { Call } from "./engine/call.ts";
 import type { VirtualEngine } from "./engine/engine.ts";
 import { Governor } from "./engine/governor.ts";
 import type { EngineListener } from "./engine/machine.ts";
-import type { RecorderOptions, Recorder } from "./engine/recorder.ts";
+import type { Recorder } from "./engine/recorder.ts";
 import { TaskRunner, type TaskCall, type TaskRecord } from "./engine/task-runner.ts";
-import type { Profile } from "./model/profile.ts";
-import { referenceSpeeds } from "./model/speeds.ts";
-import type { JointEngine, JointListener } from "./rules/joint.ts";
+import type { JointEngine } from "./rules/joint.ts";
+import type { JointListener } from "./rules/joint-types.ts";
 import { POOL_MARGIN_TOKENS, type RulesId } from "./rules/rules.ts";
-import type { SimAgent, SimTask } from "./task.ts";
-
-export interface SimConfig {
-  readonly profile: Profile;
-  /** Tokens, or the name of a budget of the profile. */
-  readonly budget?: number | string;
-  readonly rules: RulesId;
-  readonly rulesOptions?: RulesOptions;
-  /** A core policy id. Without one the stock rules run alone; `oracle` and `joint` need one. */
-  readonly policy?: string;
-  readonly policyOptions?: PolicyChanges;
-  readonly agents: readonly SimAgent[];
-  readonly tasks: readonly SimTask[];
-  readonly record?: Partial<RecorderOptions>;
-  /** What a preempted call of a controlled engine loses. Default: swap with a host tier, else prefill again. */
-  readonly redo?: CoreConfig["redo"];
-  readonly maxRunning?: number;
-  /** Keep the private KV of stages with several rounds between rounds (controlled engine; stock caches decide themselves). */
-  readonly keepSessions?: boolean;
-  /** Check every invariant after every event. Slow; on in tests. */
-  readonly check?: boolean;
-  readonly onEvent?: (state: State, event: CoreEvent) => void;
-}
+import { coreConfig, policyOf, type SimConfig } from "./sim-config.ts";
+import type { SimTask } from "./task.ts";
 
 export interface CallResult {
   readonly id: string;
@@ -79,16 +48,6 @@ export interface SimResult {
 /** Runs every task to its end in virtual time. Equal configurations give byte-identical results. */
 export function simulate(config: SimConfig): SimResult {
   return new Simulation(config).run();
-}
-
-/** The budget a configuration means, tokens. @throws RangeError for an unknown name. */
-export function budgetOf(profile: Profile, budget: number | string | undefined): number {
-  const tokens = typeof budget === "number" ? budget : profile.kvBudgetTokens[budget ?? "default"];
-  if (tokens === undefined || !(tokens > 0))
-    throw new RangeError(
-      `unknown budget "${budget}": a number of tokens or one of ${Object.keys(profile.kvBudgetTokens).join(", ")}`,
-    );
-  return tokens;
 }
 
 class Simulation {
@@ -269,37 +228,6 @@ class Simulation {
     if (this.joint !== null) broken.push(...checkInvariants(this.governor!.state).map((rule) => `core: ${rule}`));
     if (broken.length > 0) throw new Error(`at ${this.clock.nowSeconds} s: ${broken.join("; ")}`);
   }
-}
-
-function policyOf(config: SimConfig): Policy | null {
-  if (config.policy === undefined) {
-    if (isJoint(config.rules)) throw new RangeError(`rules ${config.rules} need a policy`);
-    return null;
-  }
-  const policy = createPolicy(config.policy, config.policyOptions);
-  if (policy === null) throw new RangeError(`unknown policy "${config.policy}"`);
-  if (isJoint(config.rules) && !policy.options.governs)
-    throw new RangeError(`policy ${policy.id} leaves the engine to itself: use stock rules`);
-  if (!isJoint(config.rules) && policy.options.governs && policy.preempt.voluntary)
-    throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules oracle`);
-  return policy;
-}
-
-function coreConfig(config: SimConfig): CoreConfig {
-  const { profile, rules, rulesOptions = {} } = config;
-  const tier = rulesOptions.hostTier ?? "none";
-  const block = blockTokensOf(rules, profile);
-  return {
-    budgetTokens: Math.floor(budgetOf(profile, config.budget) / block) * block,
-    blockTokens: block,
-    maxRunning: config.maxRunning ?? profile.limits.maxSequences,
-    contextTokens: null,
-    speeds: referenceSpeeds(profile, tier),
-    hostTier: isJoint(rules) && tier !== "none",
-    redo: config.redo ?? (tier === "none" ? "reprefill" : "swap"),
-    failsOnOverflow: false,
-    headroomTokens: 0,
-  };
 }
 
 /** The engine exists before its listener does. */

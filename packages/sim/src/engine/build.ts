@@ -1,6 +1,7 @@
 import type { Profile } from "../model/profile.ts";
 import type { HostTier } from "../model/transfer.ts";
-import { JointEngine, type JointListener } from "../rules/joint.ts";
+import { JointEngine } from "../rules/joint.ts";
+import type { JointListener } from "../rules/joint-types.ts";
 import type { RulesId, SglangRules, StockRulesId, VllmRules } from "../rules/rules.ts";
 import { SglangEngine } from "../rules/sglang.ts";
 import { VllmEngine } from "../rules/vllm.ts";

@@ -11,7 +11,8 @@ import {
   type RequestSpec,
   type State,
 } from "@topas/core";
-import type { JointEngine, JointListener } from "../rules/joint.ts";
+import type { JointEngine } from "../rules/joint.ts";
+import type { JointListener } from "../rules/joint-types.ts";
 import type { Call } from "./call.ts";
 import type { VirtualEngine } from "./engine.ts";
 import type { TaskCall } from "./task-runner.ts";

@@ -2,35 +2,12 @@ import type { EntryId, PreemptMode } from "@topas/core";
 import type { Call, CallSpec } from "../engine/call.ts";
 import type { VirtualEngine } from "../engine/engine.ts";
 import type { Machine } from "../engine/machine.ts";
-import { CopyChannel, type HostTier } from "../model/transfer.ts";
+import { CopyChannel } from "../model/transfer.ts";
 import { EntryStore, type KvEntry } from "./entries.ts";
+import { checkJoint } from "./joint-check.ts";
+import { JointCopies } from "./joint-copies.ts";
 import { planPrefill, type PrefillPlan } from "./joint-plan.ts";
-
-export interface JointRules {
-  /** False: SGLang's prefill-first steps. True: vLLM's mixed steps. */
-  readonly mixed: boolean;
-  readonly chunkTokens: number;
-  readonly hostTier: HostTier;
-  readonly hostRatio: number;
-}
-
-/** What only an engine under full control reports, and the one thing it asks: who leaves when it runs out of cells. */
-export interface JointListener {
-  loaded(entry: EntryId, computedTokens: number, atSeconds: number): void;
-  loadFailed(entry: EntryId, atSeconds: number): void;
-  evicted(entry: EntryId, keptOnHost: boolean, atSeconds: number): void;
-  hostDropped(entry: EntryId, atSeconds: number): void;
-  /** Our own preempt is carried out. */
-  released(call: Call, keptTokens: number, atSeconds: number): void;
-  overflow(shortTokens: number, atSeconds: number): readonly Call[];
-  later(atSeconds: number, id: string, run: (atSeconds: number) => void): void;
-}
-
-/** How a call enters: its prefix entry, and the session entry it may continue. */
-export interface JointEntry {
-  readonly prefix: { readonly id: EntryId; readonly tokens: number } | null;
-  readonly session: { readonly id: EntryId; readonly reusableTokens: number } | null;
-}
+import type { JointEntry, JointListener, JointRules } from "./joint-types.ts";
 
 /**
  * An engine without a will of its own: residency and admission are decided by a core policy and carried out here between
@@ -49,6 +26,7 @@ export class JointEngine implements VirtualEngine {
   private readonly commands: ((atSeconds: number) => void)[] = [];
   private plan: PrefillPlan | null = null;
   private stepping = false;
+  readonly copies: JointCopies;
 
   constructor(machine: Machine, rules: JointRules, listener: JointListener) {
     this.machine = machine;
@@ -56,6 +34,7 @@ export class JointEngine implements VirtualEngine {
     this.listener = listener;
     this.store = new EntryStore(machine);
     this.channel = new CopyChannel(machine.profile, rules.hostTier);
+    this.copies = new JointCopies(machine, this.channel, (at, id, run) => listener.later(at, id, run));
   }
 
   /** Makes the call known; it runs when it is admitted. */
@@ -100,7 +79,7 @@ export class JointEngine implements VirtualEngine {
       if (this.store.get(id)?.phase === "resident") return this.listener.loaded(id, 0, at);
       if (tokens === undefined) return this.listener.loadFailed(id, at);
       if (this.store.entries.has(id)) return;
-      this.copies.push(this.store.add(id, tokens, "copying"));
+      this.copies.waiting.push(this.store.add(id, tokens, "copying"));
     });
   }
 
@@ -114,8 +93,8 @@ export class JointEngine implements VirtualEngine {
       const cells = plan.cells + (decodes ? machine.decode.blocksDue() * machine.blockTokens : 0);
       const short = cells - this.freeTokens();
       if (short > 0 && !this.evictIdle(short, atSeconds)) {
-        if (this.copying > 0 && patient) return null;
-        if (this.copying > 0) patient = true;
+        if (this.copies.inFlight > 0 && patient) return null;
+        if (this.copies.inFlight > 0) patient = true;
         else this.overflow(cells, atSeconds);
         continue;
       }
@@ -147,39 +126,7 @@ export class JointEngine implements VirtualEngine {
   }
 
   check(): string[] {
-    const { machine } = this;
-    const broken = this.store.check();
-    let held = 0;
-    const users = new Map<EntryId, number>();
-    for (const call of this.running) {
-      const growing = call.phase === "decode" ? (this.stepping && machine.load.decodes > 0 ? 1 : 0) : call.inFlight;
-      if (call.phase !== "swapIn") held += machine.roundUp(machine.decode.heldOf(call) + growing);
-      const prefix = this.entryOf.get(call)?.prefix;
-      if (prefix !== null && prefix !== undefined) users.set(prefix.id, (users.get(prefix.id) ?? 0) + 1);
-    }
-    if (held + this.copyingTokens !== machine.privateTokens)
-      broken.push(`private tokens are ${machine.privateTokens}, recomputed ${held + this.copyingTokens}`);
-    for (const entry of this.store.entries.values())
-      if (entry.users !== (users.get(entry.id) ?? 0))
-        broken.push(`entry ${entry.id} has ${entry.users} users, counted ${users.get(entry.id) ?? 0}`);
-    for (const id of users.keys()) if (!this.store.entries.has(id)) broken.push(`entry ${id} is used but gone`);
-    if (this.freeTokens() < 0) broken.push(`free is ${this.freeTokens()}`);
-    return broken;
-  }
-
-  /** Cells of calls under swap copies. */
-  private copyingTokens = 0;
-  /** Copies in flight: while there are any, a shortage may pass by itself. */
-  private copying = 0;
-  /** Entries to be copied back that have no room yet. */
-  private readonly copies: KvEntry[] = [];
-
-  private later(atSeconds: number, id: string, run: (atSeconds: number) => void): void {
-    this.copying += 1;
-    this.listener.later(atSeconds, id, (at) => {
-      this.copying -= 1;
-      run(at);
-    });
+    return checkJoint(this, this.stepping && this.machine.load.decodes > 0);
   }
 
   /** Commands act between steps, in order. */
@@ -215,14 +162,10 @@ export class JointEngine implements VirtualEngine {
 
   /** Begins the copies back of swapped calls; they run on when they are in. */
   private swapIn(calls: readonly Call[], atSeconds: number): void {
-    const { machine } = this;
     for (const call of calls) {
-      machine.privateTokens += machine.roundUp(call.filled);
-      this.copyingTokens += machine.roundUp(call.filled);
-      const readyAt = this.channel.copy(call.filled, "toDevice", atSeconds);
       call.inFlight = call.filled;
       const epoch = ++call.epoch;
-      this.later(readyAt, call.spec.id, (at) => this.command(at, () => this.swappedIn(call, epoch)));
+      this.copies.callIn(call, atSeconds, (at) => this.command(at, () => this.swappedIn(call, epoch)));
     }
   }
 
@@ -300,7 +243,7 @@ export class JointEngine implements VirtualEngine {
     if (call.phase === "decode") machine.decode.leave(call, contextAtJoin(call));
     this.running.splice(this.running.indexOf(call), 1);
     this.unpin(call);
-    if (call.phase === "swapIn" && call.inFlight > 0) this.copyingTokens -= machine.roundUp(call.filled);
+    if (call.phase === "swapIn" && call.inFlight > 0) this.copies.callTokens -= machine.roundUp(call.filled);
     if (call.phase !== "swapIn" || call.inFlight > 0) machine.privateTokens -= machine.roundUp(call.filled);
     if (loseOutput) call.generated = 0;
     call.target = call.promptTokens - call.sharedTokens + call.generated;
@@ -317,17 +260,16 @@ export class JointEngine implements VirtualEngine {
     if (call.phase === "decode") machine.decode.leave(call, contextAtJoin(call));
     this.running.splice(this.running.indexOf(call), 1);
     this.unpin(call);
-    const cells = machine.roundUp(call.filled);
-    if (call.phase !== "swapIn") this.copyingTokens += cells;
+    const isCopied = call.phase === "swapIn";
     call.phase = "swapIn";
     call.inFlight = 0;
     call.epoch += 1;
     call.preemptions += 1;
     machine.recorder.preempted += 1;
-    this.later(this.channel.copy(call.filled, "toHost", atSeconds), call.spec.id, (at) =>
+    const cells = machine.roundUp(call.filled);
+    this.copies.callOut(call, isCopied, atSeconds, (at) =>
       this.command(at, (done) => {
-        machine.privateTokens -= cells;
-        this.copyingTokens -= cells;
+        this.copies.callGone(cells);
         this.listener.released(call, call.filled, done);
       }),
     );
@@ -344,7 +286,7 @@ export class JointEngine implements VirtualEngine {
 
   private swappedIn(call: Call, epoch: number): void {
     if (call.epoch !== epoch) return;
-    this.copyingTokens -= this.machine.roundUp(call.filled);
+    this.copies.callTokens -= this.machine.roundUp(call.filled);
     call.inFlight = 0;
     call.phase = "prefill";
     if (call.filled >= call.target) this.machine.decode.join(call, call.filled, call.sharedTokens + call.filled + 1);
@@ -352,15 +294,15 @@ export class JointEngine implements VirtualEngine {
 
   /** Begins the copies that have room; the others wait for what is on its way out. */
   private startCopies(atSeconds: number): void {
-    const { machine, store } = this;
-    for (const entry of this.copies.splice(0)) {
+    const { machine, store, copies } = this;
+    for (const entry of copies.waiting.splice(0)) {
       const short = machine.roundUp(entry.tokens) - this.freeTokens();
       if (short > 0 && !this.evictIdle(short, atSeconds)) {
-        this.copies.push(entry);
+        copies.waiting.push(entry);
         continue;
       }
       store.resize(entry, entry.tokens);
-      this.later(this.channel.copy(entry.tokens, "toDevice", atSeconds), entry.id, (at) => {
+      copies.entryIn(entry, atSeconds, (at) => {
         if (store.get(entry.id) !== entry) return;
         this.becomeResident(entry, at);
         this.listener.loaded(entry.id, 0, at);
