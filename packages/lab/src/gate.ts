@@ -47,7 +47,12 @@ export function judge(results: Results, options: GateOptions = {}): Gate {
   const policy = options.policy ?? defaultPolicy(results.runs);
   const cells = bySetting(results.runs).flatMap((group) => cellOf(group, policy, options.baseline) ?? []);
   if (cells.length === 0)
-    return { decision: "hold", policy, reasons: ["not_measured"], clauses: [clause("runs", null, "none", `no run of ${policy}`)] };
+    return {
+      decision: "hold",
+      policy,
+      reasons: ["not_measured"],
+      clauses: [clause("runs", null, "none", `no run of ${policy}`)],
+    };
   const real = cells.filter(({ workload }) => results.evidence !== "simulated" && workload.startsWith("ruflo"));
   const gainReal = best(real);
   const gainAny = best(cells);
@@ -114,7 +119,7 @@ function cellOf(group: readonly Run[], policy: string, baseline: string | undefi
     p99: figures(group, policy, bestOf(group, against, "jctP99S") ?? name, "jctP99S"),
     success: [success(ours), success(theirs)],
     starved: ours.reduce((sum, { metrics }) => sum + (metrics.starved ?? 0), 0),
-    unstable: 2 * ours.filter(({ unstable }) => unstable).length > ours.length,
+    unstable: ours.some(({ unstable }) => unstable),
   };
 }
 
@@ -166,7 +171,12 @@ function gainClause(name: string, gain: Gain | null, evidence: Results["evidence
   const range = f.high === null ? "one seed" : `95 % interval of the ratio up to ${f.high.toFixed(3)}`;
   const note = cell.unstable ? ", but the candidate does not settle" : "";
   const seconds = `${metric} ${f.candidate.toFixed(1)} s against ${f.baseline.toFixed(1)} s of ${f.against}`;
-  return clause(name, passes, `${(100 * share).toFixed(1)} % (limit ${100 * GATE.gain} %)`, `${cell.label}: ${seconds}; ${range}${note}`);
+  return clause(
+    name,
+    passes,
+    `${(100 * share).toFixed(1)} % (limit ${100 * GATE.gain} %)`,
+    `${cell.label}: ${seconds}; ${range}${note}`,
+  );
 }
 
 function successClause(cells: readonly Cell[]): Clause {

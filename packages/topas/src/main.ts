@@ -1,6 +1,8 @@
 import { Command } from "commander";
 import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
+import { experimentCommand } from "./commands/experiment.ts";
+import { gateCommand } from "./commands/gate.ts";
 import { policiesCommand } from "./commands/policies.ts";
 import { simCommand } from "./commands/sim.ts";
 import { serveCommand } from "./commands/serve.ts";
@@ -14,6 +16,8 @@ serveCommand(program);
 demoCommand(program);
 policiesCommand(program);
 benchCommand(program);
+experimentCommand(program);
+gateCommand(program);
 simCommand(program);
 
 try {

@@ -5,16 +5,7 @@ import { createRng, type Rng, type SimTask } from "@topas/sim";
  * What the policy is told at arrival (falsifier F3): the right estimates, wrong ones, a wrong graph, or nothing. What really
  * happens does not change, so runs with different estimates are still paired.
  */
-export type Estimates =
-  | "right"
-  | "x0.3"
-  | "x3"
-  | "shuffled"
-  | "noise-1"
-  | "noise-2"
-  | "adversarial"
-  | "wrong-graph"
-  | "missing";
+export type Estimates = "right" | "x0.3" | "x3" | "shuffled" | "noise-1" | "noise-2" | "adversarial" | "wrong-graph" | "missing";
 
 export function withEstimates(tasks: readonly SimTask[], estimates: Estimates, seed: number): readonly SimTask[] {
   const rng = createRng(seed).split(`estimates/${estimates}`);
@@ -66,13 +57,11 @@ function shuffled(graph: Graph, rng: Rng): Graph {
     graph.stages.map(({ expectedOutputTokens }) => expectedOutputTokens),
     rng,
   );
-  return {
-    ...graph,
-    stages: graph.stages.map(({ expectedOutputTokens: _, ...stage }, i) => {
-      const value = values[i];
-      return value === undefined ? stage : { ...stage, expectedOutputTokens: value };
-    }),
-  };
+  const stages = graph.stages.map((stage, i) => {
+    const value = values[i];
+    return value === undefined ? stage : { ...stage, expectedOutputTokens: value };
+  });
+  return { ...graph, stages };
 }
 
 /** The same stages, declared as a chain in a random order. */

@@ -23,7 +23,8 @@ export interface Grid {
 export interface ArmChange {
   readonly name: string;
   readonly base: string;
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly reserve?: NonNullable<Arm["reserve"]>;
 }
 
 export const AS_PRESET: Variant = { label: "", maxTokens: "preset" };
@@ -63,7 +64,14 @@ export function planGrids(
   const known = new Set<string>();
   for (const grid of grids)
     for (const base of settings(grid)) {
-      const all = { ...base, load: null, ratePerSecond: null, arrival: "together", reserve: "own", tasks: capacityTasks } as const;
+      const all = {
+        ...base,
+        load: null,
+        ratePerSecond: null,
+        arrival: "together",
+        reserve: "own",
+        tasks: capacityTasks,
+      } as const;
       const saturated = CAPACITY_ARMS.map((name): Cell => ({ ...all, warmupTasks: 0, arm: armOf(name, arms), seed: 1 }));
       const key = cellKey(saturated[0]!);
       if (!indexOf.has(key)) {
@@ -116,10 +124,10 @@ function* settings(grid: Grid): Generator<Omit<Cell, "arm" | "seed" | "load" | "
 
 function armOf(named: string | ArmChange, arms: ReadonlyMap<string, Arm>): Arm {
   const base = arms.get(typeof named === "string" ? named : named.base);
-  if (base === undefined)
-    throw new RangeError(`unknown arm ${JSON.stringify(named)}; known: ${[...arms.keys()].join(", ")}`);
+  if (base === undefined) throw new RangeError(`unknown arm ${JSON.stringify(named)}; known: ${[...arms.keys()].join(", ")}`);
   if (typeof named === "string") return base;
-  return { ...base, name: named.name, options: { ...base.options, ...named.options } as NonNullable<Arm["options"]> };
+  const options = { ...base.options, ...named.options } as NonNullable<Arm["options"]>;
+  return { ...base, name: named.name, options, ...(named.reserve === undefined ? {} : { reserve: named.reserve }) };
 }
 
 function labelOf(cell: Omit<Cell, "arm" | "seed" | "load" | "ratePerSecond">): string {

@@ -23,7 +23,7 @@ export const Metrics = z.strictObject({
   redoneTokens: figure,
   kvOccupancy: figure,
   pinnedShare: figure,
-  pinnedPrefixShare: z.array(z.number()).nullable(),
+  pinnedPrefixShare: z.array(z.number()).readonly().nullable(),
   batchMean: figure,
   waitMaxS: figure,
   starved: figure,
@@ -72,4 +72,9 @@ export const NO_METRICS: Metrics = {
 };
 
 /** Where more is better; everywhere else less is. */
-export const MORE_IS_BETTER: ReadonlySet<MetricName> = new Set(["throughputReqS", "goodputTaskS", "prefixHitRate", "successRate"]);
+export const MORE_IS_BETTER: ReadonlySet<MetricName> = new Set([
+  "throughputReqS",
+  "goodputTaskS",
+  "prefixHitRate",
+  "successRate",
+]);

@@ -16,6 +16,7 @@ export const Manifest = z.looseObject({
   seeds: z.array(z.number().int()),
   command: text,
   preset: text,
+  title: text,
   startedAt: text,
   minutes: z.number().nonnegative(),
   workers: z.number().int(),
@@ -33,6 +34,7 @@ export const Run = z.object({
   policy: text,
   options: z.looseObject({
     setting: text,
+    table: text.optional(),
     ratePerSecond: z.number().nullable(),
     rules: text,
     fit: text.nullable(),
@@ -44,6 +46,7 @@ export const Run = z.object({
   metrics: Metrics,
   /** Fingerprint of the task list; equal in every matched row. */
   inputs: text,
+  /** Of the row: all seeds of this policy in this setting. */
   unstable: z.boolean(),
   error: text.nullable(),
 });
@@ -72,6 +75,8 @@ export const Comparison = z.object({
   unstable: z.boolean(),
   /** Equal engine, fit, reserve and limits; otherwise "as shipped". */
   sameEngine: z.boolean(),
+  /** The baseline is a joint policy itself. */
+  joint: z.boolean(),
   /** The best of the shipped baselines on this metric. */
   bestShipped: z.boolean(),
   verdict: z.enum(["wins", "ties", "loses"]),

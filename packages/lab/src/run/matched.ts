@@ -5,6 +5,7 @@ import { runCells } from "./pool.ts";
 import { Progress } from "./progress.ts";
 import type { CellStore } from "./resume.ts";
 import type { CellResult } from "./run-cell.ts";
+import { isUnstable, type Trend } from "./stability.ts";
 
 export interface MatchedOptions {
   readonly workers: number;
@@ -30,7 +31,13 @@ export async function runMatched(plan: Plan, options: MatchedOptions): Promise<M
   const cells = plan.cells.map((planned) => atCapacity(planned, capacities[planned.capacity]!.tasksPerSecond));
   const results = await run(cells, options);
   checkMatched(cells, results);
-  const runs = cells.map((cell, i) => ({ ...rowOf(cell, results[i]!), table: plan.cells[i]!.table }));
+  const rows = new Map<string, Trend[]>();
+  const rowKey = (cell: Cell): string => `${settingKey(cell)} ${cell.arm.name}`;
+  cells.forEach((cell, i) => rows.set(rowKey(cell), [...(rows.get(rowKey(cell)) ?? []), results[i]!.trend]));
+  const runs = cells.map((cell, i) => {
+    const unstable = isUnstable(rows.get(rowKey(cell))!);
+    return { ...rowOf(cell, results[i]!, unstable), table: plan.cells[i]!.table };
+  });
   return { runs, capacities };
 }
 
@@ -60,7 +67,7 @@ async function run(cells: readonly Cell[], { workers, store, write }: MatchedOpt
   return cells.map((cell, i) => (missing[next] === cell ? fresh[next++]! : store!.get(keys[i]!)!));
 }
 
-function rowOf(cell: Cell, result: CellResult): Run {
+function rowOf(cell: Cell, result: CellResult, unstable: boolean): Run {
   const { arm, variant, reserve } = cell;
   return {
     workload: cell.workload,
@@ -85,7 +92,7 @@ function rowOf(cell: Cell, result: CellResult): Run {
     seed: cell.seed,
     metrics: result.metrics,
     inputs: result.inputs,
-    unstable: result.unstable,
+    unstable,
     error: result.error,
   };
 }

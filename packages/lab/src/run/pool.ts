@@ -1,5 +1,3 @@
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { Cell } from "../grid/cell.ts";
 import { runCell, type CellResult } from "./run-cell.ts";
@@ -27,7 +25,9 @@ export async function runCells(cells: readonly Cell[], { workers, onResult }: Po
   }
   let next = 0;
   await Promise.all(
-    Array.from({ length: Math.min(workers, cells.length) }, () => serve(() => (next < cells.length ? next++ : null), cells, keep)),
+    Array.from({ length: Math.min(workers, cells.length) }, () =>
+      serve(() => (next < cells.length ? next++ : null), cells, keep),
+    ),
   );
   return results;
 }
@@ -58,10 +58,7 @@ function serve(
   });
 }
 
-/** From sources a thread needs the loader and the export condition that the main thread has. */
 function startWorker(): Worker {
   const source = import.meta.url.endsWith(".ts");
-  if (!source) return new Worker(new URL("./worker.js", import.meta.url));
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
-  return new Worker(new URL("./worker.ts", import.meta.url), { execArgv: ["--conditions=@topas/source", "--import", tsx] });
+  return new Worker(new URL(source ? "./worker-from-source.mjs" : "./worker.js", import.meta.url), { execArgv: [] });
 }

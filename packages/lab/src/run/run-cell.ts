@@ -4,7 +4,7 @@ import type { Cell } from "../grid/cell.ts";
 import { readProfile } from "../profile.ts";
 import { NO_METRICS, type Metrics } from "../results/metrics.ts";
 import { loneCallSeconds } from "./alone.ts";
-import { isUnstable } from "./stability.ts";
+import { trendOf, type Trend } from "./stability.ts";
 import { waitingOf } from "./waiting.ts";
 import { workloadOf } from "./workload.ts";
 
@@ -12,7 +12,7 @@ import { workloadOf } from "./workload.ts";
 export interface CellResult {
   readonly metrics: Metrics;
   readonly inputs: string;
-  readonly unstable: boolean;
+  readonly trend: Trend;
   /** Why there are no figures. */
   readonly error: string | null;
   /** Tasks over the time until the last one ended: the capacity, when all arrived at once. */
@@ -30,7 +30,7 @@ export function runCell(cell: Cell): CellResult {
     result = simulate({ ...simConfig(cell), profile, agents: workload.agents, tasks: workload.tasks });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { metrics: NO_METRICS, inputs, unstable: false, error: message, tasksPerSecond: 0 };
+    return { metrics: NO_METRICS, inputs, trend: { rise: 0, inSystem: 0 }, error: message, tasksPerSecond: 0 };
   }
   const callSeconds = loneCallSeconds(profile);
   const log = runLogOf(result, {
@@ -50,7 +50,7 @@ export function runCell(cell: Cell): CellResult {
   return {
     metrics,
     inputs,
-    unstable: cell.load !== null && isUnstable(spans),
+    trend: trendOf(spans),
     error: null,
     tasksPerSecond: result.tasks.length / result.endSeconds,
   };

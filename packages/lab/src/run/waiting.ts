@@ -39,7 +39,7 @@ export function waitingOf(calls: readonly CallResult[], agents: readonly SimAgen
   let [waiting, pinned, pinnedTokens, instants, contended, area] = [0, 0, 0, 0, 0, 0];
   let last = changes[0]?.at ?? 0;
   const start = last;
-  for (let i = 0; i < changes.length; ) {
+  for (let i = 0; i < changes.length;) {
     const { at } = changes[i]!;
     byCount[pinned] = (byCount[pinned] ?? 0) + at - last;
     area += pinnedTokens * (at - last);

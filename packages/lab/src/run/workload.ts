@@ -35,5 +35,8 @@ export function workloadOf(cell: Omit<Cell, "arm">): CellWorkload {
 
 function fingerprint({ agents, tasks }: Workload): string {
   const told = tasks.map(({ id, arrivalSeconds, stages }) => [id, arrivalSeconds, stages]);
-  return createHash("sha256").update(JSON.stringify([agents, told])).digest("hex").slice(0, 16);
+  return createHash("sha256")
+    .update(JSON.stringify([agents, told]))
+    .digest("hex")
+    .slice(0, 16);
 }

@@ -26,13 +26,26 @@ export function bootstrapRatio(pairs: readonly Pair[], rng: Rng, resamples = 2_0
   if (n < 2) return { ratio, ci95: [0, Number.MAX_VALUE], pairs: n };
   const draws = Array.from({ length: resamples }, () => ratioOfMeans(Array.from({ length: n }, () => pairs[rng.int(n)]!)));
   const tail = expandedTail(n);
-  return { ratio, ci95: [quantile(draws, tail), quantile(draws, 1 - tail)], pairs: n };
+  const [low, high] = [quantile(draws, tail), quantile(draws, 1 - tail)];
+  const half = n < FEW ? tHalfWidth(pairs) : 0;
+  return { ratio, ci95: [Math.min(low, ratio * Math.exp(-half)), Math.max(high, ratio * Math.exp(half))], pairs: n };
+}
+
+/** Below this many seeds resampling cannot leave the range of what was seen; the interval then holds the t interval too. */
+const FEW = 8;
+
+/** Half width of the t interval of the mean log ratio. */
+function tHalfWidth(pairs: readonly Pair[]): number {
+  const logs = pairs.map(([candidate, baseline]) => Math.log(candidate / baseline));
+  const centre = mean(logs);
+  const variance = logs.reduce((sum, value) => sum + (value - centre) ** 2, 0) / (logs.length - 1);
+  return Math.min(700, T975[logs.length - 2]! * Math.sqrt(variance / logs.length));
 }
 
 /** t quantiles at 97.5 % for 1, 2, ... degrees of freedom; beyond the table a normal one is near enough. */
 const T975 = [
-  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101, 2.093,
-  2.086,
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11, 2.101,
+  2.093, 2.086,
 ];
 
 /** Normal tail beyond sqrt(n / (n - 1)) times the t quantile of n - 1 degrees. */

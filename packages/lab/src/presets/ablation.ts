@@ -1,0 +1,87 @@
+import type { Experiment } from "./preset.ts";
+
+const off = (name: string, base: string, options: Readonly<Record<string, unknown>>) => ({ name, base, options });
+
+/** Each term of the score and each option taken away, one at a time. */
+export const ABLATION: Experiment = {
+  name: "ablation",
+  title: "Which term does what",
+  minutes: 60,
+  seeds: 6,
+  capacityTasks: 150,
+  grids: [
+    {
+      table: "terms",
+      workloads: ["paper-chain3", "paper-dag4", "paper-sop-cv2"],
+      loads: ["preset"],
+      hostTiers: ["pcie", "none"],
+      arms: [
+        "lpm-task",
+        "topas",
+        "topas-base",
+        "topas-no-reuse",
+        "topas-no-age",
+        "topas-no-move",
+        "topas-inside",
+        "topas-sym-age",
+        "topas-corr",
+        "topas-one-set",
+        "topas-nopre",
+        "topas-guarded",
+        off("topas-guarded rho 0.3", "topas-guarded", { rho: 0.3 }),
+        off("topas-guarded rho 3", "topas-guarded", { rho: 3 }),
+        off("topas-guarded beta 3", "topas-guarded", { beta: 3 }),
+        off("topas-guarded call", "topas-guarded", { guardScope: "call" }),
+      ],
+      tasks: 120,
+      warmupTasks: 30,
+    },
+    {
+      table: "index",
+      workloads: ["paper-chain3", "paper-dag4", "paper-sop-cv2"],
+      loads: ["preset"],
+      hostTiers: ["pcie", "none"],
+      arms: [
+        "lpm-task",
+        "kv-index-safe",
+        "kv-index-mean",
+        "kv-index-nopre",
+        "kv-index-decline",
+        off("kv-index kappa 0", "kv-index-safe", { kappa: 0 }),
+        off("kv-index kappa 1", "kv-index-safe", { kappa: 1 }),
+        off("kv-index skipping freely", "kv-index-safe", { fit: "over" }),
+      ],
+      tasks: 120,
+      warmupTasks: 30,
+    },
+  ],
+  questions: [
+    {
+      test: "terms",
+      question: "What does each variant gain or lose against the published search?",
+      tables: ["terms"],
+      policies: [
+        "topas-base",
+        "topas-no-reuse",
+        "topas-no-age",
+        "topas-no-move",
+        "topas-one-set",
+        "topas-nopre",
+        "topas-guarded",
+      ],
+      baselines: ["topas"],
+      metrics: ["jctMeanS", "jctP99S"],
+      rule: { kind: "compare" },
+    },
+    {
+      test: "index options",
+      question: "What does each variant gain or lose against the index as served?",
+      tables: ["index"],
+      policies: ["kv-index-mean", "kv-index-nopre", "kv-index-decline", "kv-index kappa 0", "kv-index kappa 1"],
+      baselines: ["kv-index-safe"],
+      metrics: ["jctMeanS", "jctP99S"],
+      rule: { kind: "compare" },
+    },
+  ],
+  timed: ["topas", "topas-guarded", "kv-index-safe"],
+};

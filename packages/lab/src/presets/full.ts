@@ -1,0 +1,86 @@
+import type { Experiment } from "./preset.ts";
+
+const ARMS = [
+  "sglang-lpm",
+  "fcfs",
+  "lpm",
+  "lpm-task",
+  "lpm-age-s-o",
+  "task-fcfs-o",
+  "srpt-w-age-o",
+  "las",
+  "topas-guarded",
+  "kv-index-safe",
+];
+const POLICIES = ["topas-guarded", "kv-index-safe"];
+
+/** Everything, once: families of workloads, arrivals, budgets, host tier, protected workloads. Hours. */
+export const FULL: Experiment = {
+  name: "full",
+  title: "All workloads, bursts and low load, budgets, host tier",
+  minutes: 300,
+  seeds: 5,
+  capacityTasks: 150,
+  grids: [
+    {
+      table: "workloads",
+      workloads: [
+        "paper-chain3",
+        "paper-dag4",
+        "paper-dag10",
+        "paper-sop-cv2",
+        "paper-tl-cv2",
+        "sop-5",
+        "tl-9",
+        "langgraph-supervisor",
+        "ruflo-feature",
+        "ruflo-research",
+        "ruflo-supervisor",
+        "swe-agent",
+        "mixed",
+      ],
+      loads: [0.65, 0.8, 0.95],
+      hostTiers: ["pcie", "none"],
+      arms: ARMS,
+      tasks: 200,
+      warmupTasks: 50,
+    },
+    {
+      table: "arrivals",
+      workloads: ["paper-sop-cv2", "ruflo-feature"],
+      arrivals: ["gamma-6", "on-off", "batch-8"],
+      loads: [0.65],
+      arms: ARMS,
+      tasks: 200,
+      warmupTasks: 50,
+    },
+    {
+      table: "budgets",
+      workloads: ["paper-chain3", "paper-sop-cv2"],
+      budgets: [20_000, 32_000, 37_500],
+      loads: [0.8],
+      hostTiers: ["pcie", "none"],
+      arms: ARMS,
+      tasks: 200,
+      warmupTasks: 50,
+    },
+    {
+      table: "protected",
+      workloads: ["sop-as-shipped", "chat", "one-agent", "no-prefix"],
+      loads: [0.05, 0.3, 0.8],
+      arms: ARMS,
+      tasks: 200,
+      warmupTasks: 50,
+    },
+  ],
+  questions: ["workloads", "arrivals", "budgets", "protected"].map((table) => ({
+    test: table,
+    question: "Is the joint policy faster than shipped schedulers and than simple ones that skip?",
+    tables: [table],
+    policies: POLICIES,
+    baselines: ["lpm", "lpm-task", "task-fcfs-o"],
+    metrics: ["jctMeanS", "jctP99S"] as const,
+    rule: { kind: "compare" } as const,
+  })),
+  timed: POLICIES,
+};

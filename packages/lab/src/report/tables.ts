@@ -1,0 +1,143 @@
+import { lossesOf } from "../losses.ts";
+import type { Results } from "../results/schema.ts";
+import { settingsOf, shown, type Row } from "./rows.ts";
+
+/** A table as text cells; html, markdown and the terminal draw the same ones. */
+export interface Table {
+  readonly title: string;
+  readonly note?: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+const MOST_LOSSES = 40;
+
+/** Losses come first in every report. */
+export function lossTable(results: Results): Table {
+  const losses = lossesOf(results.comparisons);
+  return {
+    title: "Where the joint policies lose",
+    note:
+      losses.length === 0
+        ? "No setting and metric in which a joint policy is worse than another scheduler by more than its 95 % interval."
+        : `${losses.length} of ${results.comparisons.filter(({ joint }) => !joint).length} comparisons with other schedulers: the interval leaves out 1 to the wrong side. Worst first${losses.length > MOST_LOSSES ? `, ${MOST_LOSSES} shown` : ""}.`,
+    head: ["policy", "loses to", "metric", "ratio", "95 % interval", "where", ""],
+    rows: losses
+      .slice(0, MOST_LOSSES)
+      .map(({ policy, baseline, metric, ratio, ci95, where, unstable }) => [
+        policy,
+        baseline,
+        metric,
+        ratio.toFixed(3),
+        range(ci95),
+        where,
+        unstable ? "unstable" : "",
+      ]),
+  };
+}
+
+export function gateTable({ gate }: Results): Table | null {
+  if (gate === undefined) return null;
+  const reasons = gate.reasons.length === 0 ? "" : ` (${gate.reasons.join(", ")})`;
+  return {
+    title: `Gate for ${gate.policy}: ${gate.decision}${reasons}`,
+    note: "A recommendation. It deploys nothing.",
+    head: ["clause", "", "figure", "detail"],
+    rows: gate.clauses.map(({ clause, pass, figure, detail }) => [
+      clause,
+      pass === null ? "not measured" : pass ? "yes" : "no",
+      figure,
+      detail,
+    ]),
+  };
+}
+
+export function verdictTable({ falsification }: Results): Table {
+  return {
+    title: "Questions and verdicts",
+    head: ["test", "question", "verdict", "detail"],
+    rows: falsification.map(({ test, question, verdict, detail }) => [test, question, verdict, detail]),
+  };
+}
+
+export function targetTable({ targets = [] }: Results): Table | null {
+  if (targets.length === 0) return null;
+  return {
+    title: "The paper says, we measure: reduction against the best shipped baseline, per cent",
+    note: "The paper's lengths, rates and limits are not public; ours resemble them. Our policy and the baseline are the best of their kind per metric.",
+    head: ["workload", "metric", "paper", "ours", "95 % interval", "aim", "met", "our policy", "baseline", ""],
+    rows: targets.map((row) => [
+      row.workload,
+      row.metric,
+      shown(row.paperPercent),
+      row.ourPercent.toFixed(1),
+      `${row.ci95Percent[0].toFixed(1)} .. ${row.ci95Percent[1].toFixed(1)}`,
+      row.targetPercent.toFixed(0),
+      row.met ? "yes" : "no",
+      row.policy,
+      row.baseline,
+      row.unstable ? "unstable" : "",
+    ]),
+  };
+}
+
+/** One table a setting. A row that differs in engine, fit or reserve from another is "as shipped" against it. */
+export function settingTables(results: Results): Table[] {
+  return settingsOf(results.runs).map(({ table, label, rest, maxTokens, rows }) => ({
+    title: `${label} [${table}]`,
+    note: `${rest}; max_tokens ${maxTokens} in every row. Evidence: ${results.evidence}.`,
+    head: [
+      "policy",
+      "cond.",
+      "engine",
+      "fit",
+      "reserve",
+      "mean s",
+      "p95 s",
+      "p99 s",
+      "slowdown p99",
+      "ttft s",
+      "req/s",
+      "batch",
+      "pinned k=0,1,2..",
+      "hit",
+      "preempt",
+      "wait max s",
+      "contended",
+      "settles",
+    ],
+    rows: rows.map(cells),
+  }));
+}
+
+function cells(row: Row): string[] {
+  const { figures: f, pinned } = row;
+  const settles = row.unstable ? "no" : "yes";
+  return [
+    row.policy,
+    row.condition,
+    row.engine,
+    row.fit,
+    row.reserve,
+    shown(f.jctMeanS),
+    shown(f.jctP95S),
+    shown(f.jctP99S),
+    shown(f.slowdownP99),
+    shown(f.ttftMeanS),
+    shown(f.throughputReqS, 3),
+    shown(f.batchMean),
+    pinned
+      .slice(0, 6)
+      .map((share) => share.toFixed(2))
+      .join(" "),
+    shown(f.prefixHitRate, 2),
+    shown(f.preemptions, 0),
+    shown(f.waitMaxS, 0),
+    shown(f.contendedShare, 2),
+    row.error === null ? settles : `failed: ${row.error.slice(0, 60)}`,
+  ];
+}
+
+export function range([low, high]: readonly [number, number]): string {
+  return `${low.toFixed(3)} .. ${high > 1e6 ? "any" : high.toFixed(3)}`;
+}
