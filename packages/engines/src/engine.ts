@@ -184,6 +184,8 @@ export type EngineEvent =
       readonly ms: number;
     }
   | { readonly kind: "hostDropped"; readonly entry: EntryId }
+  /** A call continues in this session entry: its cells are the call's own now, what the prompt does not extend is free. */
+  | { readonly kind: "taken"; readonly entry: EntryId }
   /** by "us": our command carried out. by "engine": the engine ran short (our books were wrong; counted as a defect). */
   | {
       readonly kind: "preempted";

@@ -2,7 +2,7 @@
 import type { EngineEvent } from "../engine.ts";
 import type { CallHandle, FromChild } from "./protocol.ts";
 
-type Observed = Extract<FromChild, { ev: "step" | "loaded" | "evicted" | "hostDropped" | "preempted" }>;
+type Observed = Extract<FromChild, { ev: "step" | "loaded" | "evicted" | "hostDropped" | "taken" | "preempted" }>;
 
 /** null: it concerns a call that is not live any more. */
 export function eventOf(m: Observed, idOf: (handle: CallHandle) => string | undefined): EngineEvent | null {
@@ -35,7 +35,8 @@ export function eventOf(m: Observed, idOf: (handle: CallHandle) => string | unde
       return { kind: "evicted", entry, tokens, keptOnHost, bytes, ms };
     }
     case "hostDropped":
-      return { kind: "hostDropped", entry: m.entry };
+    case "taken":
+      return { kind: m.ev, entry: m.entry };
     case "preempted": {
       const request = idOf(m.call);
       return request === undefined ? null : { kind: "preempted", request, by: m.by, keptTokens: m.keptTokens, bytes: m.bytes };

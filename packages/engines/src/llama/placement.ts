@@ -80,6 +80,7 @@ export class Placer {
     const seq = this.#residency.restoreSession(session, saved);
     if (seq === null) return "blocked";
     this.#residency.dropHost(session);
+    this.#residency.taken(session);
     return this.#continueIn(r, seq, saved.tokens);
   }
 

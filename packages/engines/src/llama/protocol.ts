@@ -164,7 +164,7 @@ export type FromChild =
       readonly bytes: number;
       readonly ms: number;
     }
-  | { readonly ev: "hostDropped"; readonly entry: EntryId }
+  | { readonly ev: "hostDropped" | "taken"; readonly entry: EntryId }
   | {
       readonly ev: "preempted";
       readonly call: CallHandle;

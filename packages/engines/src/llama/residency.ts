@@ -135,7 +135,13 @@ export class Residency {
   takeSession(entry: Entry): void {
     this.#entries.delete(entry.id);
     this.#kv.ledger.become(entry.seq, "request");
+    this.taken(entry.id);
     this.dropHost(entry.id);
+  }
+
+  /** Tells that a session entry is now a call's own. */
+  taken(id: EntryId): void {
+    this.#emit({ ev: "taken", entry: id });
   }
 
   /**

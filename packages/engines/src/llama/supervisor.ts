@@ -8,7 +8,7 @@ import type { Envelope, FromChild, ReadyMessage, ToChild } from "./protocol.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export type Reply = Extract<FromChild, { ev: "ack" | "tokenized" | "inspected" }>;
-export type Report = Extract<FromChild, { ev: "step" | "end" | "loaded" | "evicted" | "hostDropped" | "preempted" }>;
+export type Report = Extract<FromChild, { ev: "step" | "end" | "loaded" | "evicted" | "hostDropped" | "taken" | "preempted" }>;
 
 const LONGEST_DELAY_MS = 10_000;
 const CLOSE_PATIENCE_MS = 5_000;
@@ -146,6 +146,7 @@ export class Supervisor {
         case "loaded":
         case "evicted":
         case "hostDropped":
+        case "taken":
         case "preempted":
           this.#seams.received(m);
           break;

@@ -59,6 +59,7 @@ function takeSession(state: ScriptedState, session: EntryId): void {
     const tokens = copy.session.cells;
     state.emit({ kind: "loaded", entry: session, tokens, computedTokens: 0, bytes: tokens * SCRIPTED_KV_BYTES, ms: 0 });
   }
+  state.emit({ kind: "taken", entry: session });
 }
 
 /** Allocates a prefix. True: it came back whole from the host; false: it has to be computed. */

@@ -30,6 +30,10 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
       c.moved_bytes_total += event.bytes;
       loop.apply({ kind: "evicted", at, entry: event.entry, keptOnHost: event.keptOnHost });
       break;
+    case "taken":
+      // Usually accounted for when the call was admitted; a session kept in between by a sibling call is news.
+      loop.apply({ kind: "evicted", at, entry: event.entry, keptOnHost: false });
+      return;
     case "hostDropped":
       loop.apply({ kind: "hostDropped", at, entry: event.entry });
       return;
