@@ -13,6 +13,10 @@ export const Arm = z.strictObject({
   reserve: z.enum(["none", "engine", "mean", "peak", "current", "full", "program"]).optional(),
   redo: z.enum(["redecode", "reprefill", "swap"]).optional(),
   options: z.record(z.string(), z.json()).optional(),
+  /** References only: the policy is told what will happen. */
+  truth: z.literal(true).optional(),
+  /** References only: the budget times this. */
+  budgetFactor: z.number().positive().optional(),
 });
 export type Arm = z.infer<typeof Arm> & { readonly condition: ConditionName };
 

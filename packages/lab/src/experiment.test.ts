@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { armsOf, readConditions } from "./conditions.ts";
 import { runExperiment } from "./experiment.ts";
 import { atCapacity, planGrids } from "./grid/grid.ts";
+import { allArms } from "./grid/references.ts";
 import { EXPERIMENTS } from "./presets/catalog.ts";
 import type { Experiment } from "./presets/preset.ts";
 import { terminalReport } from "./report/terminal.ts";
@@ -45,7 +45,7 @@ const TINY: Experiment = {
   timed: ["kv-index-safe"],
 };
 
-const arms = armsOf(readConditions());
+const arms = allArms();
 let out = "";
 let results: Results;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { armsOf, readConditions } from "./conditions.ts";
 import { judge } from "./gate.ts";
 import { atCapacity, DEFAULT_PROFILE, planGrids } from "./grid/grid.ts";
+import { allArms } from "./grid/references.ts";
 import { codeId, gitState, hostFacts, packageVersion, RUN_RULES } from "./manifest.ts";
 import { findExperiment } from "./presets/catalog.ts";
 import { targetsOf } from "./presets/targets.ts";
@@ -39,7 +39,7 @@ export async function runExperiment(options: ExperimentOptions): Promise<Results
   const { out, workers = 2, write = () => {} } = options;
   const experiment = typeof options.preset === "string" ? findExperiment(options.preset) : options.preset;
   const startedAt = new Date();
-  const arms = armsOf(readConditions());
+  const arms = allArms();
   const seeds = Array.from({ length: options.seeds ?? experiment.seeds }, (_, i) => i + 1);
   const plan = planGrids(experiment.grids, arms, seeds, experiment.capacityTasks);
   const version = packageVersion();

@@ -25,6 +25,8 @@ export function answer(question: Question, runs: readonly TabledRun[]): Falsific
       return within(question, found, rule.limit);
     case "recovers":
       return recovers(question, found);
+    case "regret":
+      return regret(question, found, mine);
   }
 }
 
@@ -97,6 +99,33 @@ function recovers({ test, question, policies, baselines }: Question, found: read
     verdict: `simple orders reach up to ${(100 * most).toFixed(0)} % of the gain`,
     detail: `${policy} over ${stock}; share that ${simple.join(", ")} reach without it`,
     rows,
+  };
+}
+
+/** Pooled excess over each reference, and over the mean time alone, which no schedule can beat. Settings where both rows settle. */
+function regret(
+  { test, question, policies, baselines }: Question,
+  found: readonly Comparison[],
+  runs: readonly Run[],
+): Falsification {
+  const excess = (ratios: readonly number[]): string =>
+    ratios.length === 0 ? "no stable pair" : `${(100 * (geometricMean(ratios) - 1)).toFixed(1)} %`;
+  const parts = policies.map((policy) => {
+    const overs = baselines.map((baseline) => {
+      const pairs = found.filter((row) => row.policy === policy && row.baseline === baseline && !row.unstable);
+      return `${excess(pairs.map(({ ratio }) => ratio))} over ${baseline}`;
+    });
+    const alone = runs.flatMap(({ policy: name, unstable, metrics: { jctMeanS, aloneMeanS } }) =>
+      name !== policy || unstable || jctMeanS === null || aloneMeanS === null ? [] : [jctMeanS / aloneMeanS],
+    );
+    return { policy, first: overs[0]!, text: `${policy}: ${[...overs, `${excess(alone)} over alone`].join(", ")}` };
+  });
+  return {
+    test,
+    question,
+    verdict: parts.map(({ policy, first }) => `${policy} ${first}`).join("; "),
+    detail: parts.map(({ text }) => text).join(". "),
+    rows: found.map(rowOf),
   };
 }
 

@@ -11,7 +11,9 @@ const POLICIES = [
   "kv-index-mean",
 ];
 
-/** How far from the best: policies against the best of all rows, and against the run with unlimited KV. */
+const REFERENCES = ["oracle-index", "oracle-srpt-o", "oracle-reserve-o", "unlimited KV"];
+
+/** How far from the best: policies against clairvoyant ones, against memory without end, and against the lone critical path. */
 export const FRONTIER: Experiment = {
   name: "frontier",
   title: "Regret to the best policy and to unlimited memory",
@@ -23,12 +25,21 @@ export const FRONTIER: Experiment = {
       table: "frontier",
       workloads: ["paper-chain3", "paper-dag4", "paper-sop-cv2", "paper-sop-cv7"],
       loads: [0.65, 0.8, 0.95],
-      arms: POLICIES,
+      arms: [...POLICIES, ...REFERENCES],
       tasks: 120,
       warmupTasks: 30,
     },
   ],
   questions: [
+    {
+      test: "A5",
+      question: "How far from the clairvoyant policies and from the bounds?",
+      tables: ["frontier"],
+      policies: POLICIES,
+      baselines: REFERENCES,
+      metrics: ["jctMeanS"],
+      rule: { kind: "regret" },
+    },
     {
       test: "frontier",
       question: "How does the index stand against every other policy?",

@@ -69,7 +69,7 @@ function ratioFigures(comparisons: readonly Comparison[]): Figure[] {
     const policies = [...new Set(rows.map(({ policy }) => policy))].slice(0, MOST_SERIES);
     return chunks(groups, 5).map((part) => ({
       title: `${metric === "jctMeanS" ? "Mean" : "p99"} task time over that of the best shipped baseline`,
-      xLabel: "below the dashed line: faster; whiskers: 95 % interval",
+      xLabel: "below the dashed line: faster; whiskers: 95 % interval, cut at twice the bar",
       yLabel: "ratio",
       level: 1,
       groups: part.map(([name]) => name),
@@ -80,7 +80,12 @@ function ratioFigures(comparisons: readonly Comparison[]): Figure[] {
           if (mine.length === 0) return [];
           const y = geometricMean(mine.map(({ ratio }) => ratio));
           return [
-            { x, y, low: Math.min(...mine.map(({ ci95 }) => ci95[0])), high: Math.max(...mine.map(({ ci95 }) => ci95[1])) },
+            {
+              x,
+              y,
+              low: Math.min(...mine.map(({ ci95 }) => ci95[0])),
+              high: Math.min(2 * Math.max(1, y), Math.max(...mine.map(({ ci95 }) => ci95[1]))),
+            },
           ];
         }),
       })),

@@ -34,6 +34,8 @@ export const Metrics = z.strictObject({
   energyJ: figure,
   contendedShare: figure,
   decisions: figure,
+  /** Mean time a task takes alone on an idle, warm engine: no policy can do better. */
+  aloneMeanS: figure,
 });
 export type Metrics = Readonly<z.infer<typeof Metrics>>;
 
@@ -69,6 +71,7 @@ export const NO_METRICS: Metrics = {
   energyJ: null,
   contendedShare: null,
   decisions: null,
+  aloneMeanS: null,
 };
 
 /** Where more is better; everywhere else less is. */

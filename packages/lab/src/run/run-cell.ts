@@ -1,10 +1,12 @@
 import type { PolicyChanges } from "@topas/core";
-import { aloneSeconds, measure, runLogOf, simulate, type SimConfig, type SimResult } from "@topas/sim";
+import { aloneSeconds, measure, referenceSpeeds, runLogOf, simulate, type SimConfig, type SimResult } from "@topas/sim";
 import type { Cell } from "../grid/cell.ts";
 import { readProfile } from "../profile.ts";
+import { mean } from "../stats/describe.ts";
 import { NO_METRICS, type Metrics } from "../results/metrics.ts";
 import { loneCallSeconds } from "./alone.ts";
 import { trendOf, type Trend } from "./stability.ts";
+import { foresee, type Truth } from "./truth.ts";
 import { waitingOf } from "./waiting.ts";
 import { workloadOf } from "./workload.ts";
 
@@ -25,9 +27,12 @@ export const STARVE_AFTER_SECONDS = 600;
 export function runCell(cell: Cell): CellResult {
   const { workload, inputs } = workloadOf(cell);
   const profile = readProfile(cell.profile);
+  const foreseen = cell.arm.truth === true ? foresee(workload, referenceSpeeds(profile, cell.hostTier)) : null;
   let result: SimResult;
   try {
-    result = simulate({ ...simConfig(cell), profile, agents: workload.agents, tasks: workload.tasks });
+    const config = simConfig(cell, foreseen?.truth);
+    const onEvent = foreseen === null ? {} : { onEvent: foreseen.onEvent };
+    result = simulate({ ...config, ...onEvent, profile, agents: workload.agents, tasks: workload.tasks });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { metrics: NO_METRICS, inputs, trend: { rise: 0, inSystem: 0 }, error: message, tasksPerSecond: 0 };
@@ -45,6 +50,7 @@ export function runCell(cell: Cell): CellResult {
     ...waitingOf(result.calls, workload.agents, result.budgetTokens),
     prefixMoveS: measured.prefixMoveS ?? result.movedBytes / hostToDeviceBytesPerSecond,
     decisions: result.policy === null ? null : result.decisions,
+    aloneMeanS: mean(result.tasks.map(({ task }) => aloneSeconds(task, workload.agents, callSeconds))),
   };
   const spans = result.tasks.map(({ arrivalSeconds, doneSeconds }) => ({ arrivalSeconds, finishSeconds: doneSeconds }));
   return {
@@ -56,8 +62,9 @@ export function runCell(cell: Cell): CellResult {
   };
 }
 
-function simConfig(cell: Cell): Omit<SimConfig, "profile" | "agents" | "tasks"> {
-  const { arm, budgetTokens, hostTier, reserve } = cell;
+function simConfig(cell: Cell, truth: Truth | undefined): Omit<SimConfig, "profile" | "agents" | "tasks"> {
+  const { arm, hostTier, reserve } = cell;
+  const budgetTokens = cell.budgetTokens * (arm.budgetFactor ?? 1);
   const record = { log: "full", gaps: true } as const;
   const rulesOptions = { hostTier };
   if (arm.rules !== "joint") {
@@ -69,6 +76,7 @@ function simConfig(cell: Cell): Omit<SimConfig, "profile" | "agents" | "tasks"> 
     ...(arm.options as PolicyChanges | undefined),
     ...(arm.fit === undefined ? {} : { fit: arm.fit }),
     ...(reserve === "own" ? own : { reserve }),
+    ...(truth === undefined ? {} : { truth }),
   };
   return {
     budget: budgetTokens,

@@ -1,0 +1,39 @@
+import { armsOf, readConditions, type Arm } from "../conditions.ts";
+
+/** No conditions but measures: policies that know the future, and memory without end (algorithm 4.19). */
+const REFERENCES: readonly Arm[] = [
+  { name: "oracle-index", rules: "joint", policy: "oracle-index", reserve: "peak", truth: true, condition: "reference" },
+  {
+    name: "oracle-srpt-o",
+    rules: "joint",
+    policy: "oracle-srpt",
+    fit: "over",
+    reserve: "peak",
+    truth: true,
+    condition: "reference",
+  },
+  {
+    name: "oracle-reserve-o",
+    rules: "joint",
+    policy: "oracle-reserve",
+    fit: "over",
+    truth: true,
+    condition: "reference",
+  },
+  {
+    name: "unlimited KV",
+    rules: "joint",
+    policy: "fcfs",
+    fit: "over",
+    reserve: "mean",
+    budgetFactor: 20,
+    condition: "reference",
+  },
+];
+
+/** Every arm by its name: those of the condition files, and the references. */
+export function allArms(): Map<string, Arm> {
+  const arms = armsOf(readConditions());
+  for (const arm of REFERENCES) arms.set(arm.name, arm);
+  return arms;
+}
