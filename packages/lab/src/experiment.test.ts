@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runExperiment } from "./experiment.ts";
 import { atCapacity, planGrids } from "./grid/grid.ts";
 import { allArms } from "./grid/references.ts";
-import { EXPERIMENTS } from "./presets/catalog.ts";
+import { experiments } from "./presets/catalog.ts";
 import type { Experiment } from "./presets/preset.ts";
 import { terminalReport } from "./report/terminal.ts";
 import { readResults, resultsSchema } from "./results/file.ts";
@@ -129,7 +129,7 @@ it("rows that saw other tasks are refused", () => {
 });
 
 describe("presets", () => {
-  it.each(EXPERIMENTS.map((each) => [each.name, each] as const))(
+  it.each(experiments().map((each) => [each.name, each] as const))(
     "%s plans, and its questions name what runs",
     (_, experiment) => {
       const { cells } = planGrids(experiment.grids, arms, [1], experiment.capacityTasks);

@@ -8,7 +8,7 @@ export { planGrids } from "./grid/grid.ts";
 export type { ArmChange, Grid } from "./grid/grid.ts";
 export type { Cell, Variant } from "./grid/cell.ts";
 export { lossesOf } from "./losses.ts";
-export { EXPERIMENTS, findExperiment } from "./presets/catalog.ts";
+export { experiments, findExperiment } from "./presets/catalog.ts";
 export type { Experiment, Question, Rule } from "./presets/preset.ts";
 export { columns, terminalReport } from "./report/terminal.ts";
 export { gateTable } from "./report/tables.ts";

@@ -1,4 +1,5 @@
 import type { Question } from "./presets/preset.ts";
+import { ranks } from "./ranks.ts";
 import { bySetting, compare } from "./results/compare.ts";
 import type { Comparison, Falsification, Run } from "./results/schema.ts";
 import { geometricMean } from "./stats/describe.ts";
@@ -25,6 +26,8 @@ export function answer(question: Question, runs: readonly TabledRun[]): Falsific
       return within(question, found, rule.limit);
     case "recovers":
       return recovers(question, found);
+    case "ranks":
+      return ranks(question, mine);
     case "regret":
       return regret(question, found, mine);
   }

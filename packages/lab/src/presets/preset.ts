@@ -30,10 +30,12 @@ export interface Question {
 /**
  * compare: wins, ties or loses per setting, pooled over settings. within: |ratio - 1| below the limit in every setting.
  * recovers: the share of the first policy's gain over the first baseline that the other baselines reach without it.
+ * ranks: Kendall's tau of the policies between settings.
  * regret: how far above the references, and above the time a task takes alone, pooled over settings.
  */
 export type Rule =
   | { readonly kind: "compare" }
   | { readonly kind: "within"; readonly limit: number }
   | { readonly kind: "recovers" }
-  | { readonly kind: "regret" };
+  | { readonly kind: "regret" }
+  | { readonly kind: "ranks" };

@@ -25,8 +25,13 @@ export function resultsSchema(): unknown {
   return z.toJSONSchema(Results, { io: "input" });
 }
 
+const MOST_ISSUES = 5;
+
 function check(value: unknown, path: string): Results {
   const parsed = Results.safeParse(value);
-  if (!parsed.success) throw new Error(`${path} is no topas.results/1 file:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  if (parsed.success) return parsed.data;
+  const { issues } = parsed.error;
+  const lines = issues.slice(0, MOST_ISSUES).map(({ path: at, message }) => `  ${at.map(String).join(".")}: ${message}`);
+  if (issues.length > MOST_ISSUES) lines.push(`  and ${issues.length - MOST_ISSUES} more`);
+  throw new Error(`${path} is no topas.results/1 file\n${lines.join("\n")}`);
 }

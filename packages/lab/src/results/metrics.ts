@@ -5,9 +5,9 @@ const count = z.number().int().nonnegative();
 
 /** What one run measured; null where it cannot say. Names end in their unit: S seconds, Ms milliseconds, J joules. */
 export const Metrics = z.strictObject({
-  tasks: count,
+  tasks: count.default(0),
   /** Measured tasks not over at the end. */
-  backlogTasks: count,
+  backlogTasks: count.default(0),
   jctMeanS: figure,
   jctP95S: figure,
   jctP99S: figure,
@@ -23,7 +23,7 @@ export const Metrics = z.strictObject({
   redoneTokens: figure,
   kvOccupancy: figure,
   pinnedShare: figure,
-  pinnedPrefixShare: z.array(z.number()).readonly().nullable(),
+  pinnedPrefixShare: z.array(z.number()).readonly().nullable().default(null),
   batchMean: figure,
   waitMaxS: figure,
   starved: figure,
@@ -32,10 +32,10 @@ export const Metrics = z.strictObject({
   successRate: z.number(),
   gpuHours: figure,
   energyJ: figure,
-  contendedShare: figure,
-  decisions: figure,
+  contendedShare: figure.default(null),
+  decisions: figure.default(null),
   /** Mean time a task takes alone on an idle, warm engine: no policy can do better. */
-  aloneMeanS: figure,
+  aloneMeanS: figure.default(null),
 });
 export type Metrics = Readonly<z.infer<typeof Metrics>>;
 

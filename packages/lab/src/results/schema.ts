@@ -45,10 +45,10 @@ export const Run = z.object({
   seed: z.number().int(),
   metrics: Metrics,
   /** Fingerprint of the task list; equal in every matched row. */
-  inputs: text,
+  inputs: text.default(""),
   /** Of the row: all seeds of this policy in this setting. */
-  unstable: z.boolean(),
-  error: text.nullable(),
+  unstable: z.boolean().default(false),
+  error: text.nullable().default(null),
 });
 export type Run = z.infer<typeof Run>;
 
@@ -76,7 +76,7 @@ export const Comparison = z.object({
   /** Equal engine, fit, reserve and limits; otherwise "as shipped". */
   sameEngine: z.boolean(),
   /** The baseline is a joint policy itself. */
-  joint: z.boolean(),
+  joint: z.boolean().default(false),
   /** The best of the shipped baselines on this metric. */
   bestShipped: z.boolean(),
   verdict: z.enum(["wins", "ties", "loses"]),

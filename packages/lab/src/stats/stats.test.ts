@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { bootstrapRatio, expandedTail, ratioOfMeans, type Pair } from "./bootstrap.ts";
 import { geometricMean, mean, quantile } from "./describe.ts";
 import { holm } from "./holm.ts";
+import { kendall } from "./kendall.ts";
 import { permutationP } from "./permutation.ts";
 
 describe("quantile type 7", () => {
@@ -65,4 +66,11 @@ it("Holm: multiplied by the number left, never falling", () => {
   const adjusted = holm([0.01, 0.04, 0.03]);
   for (const [i, expected] of [0.03, 0.06, 0.06].entries()) expect(adjusted[i]).toBeCloseTo(expected, 12);
   expect(holm([0.5, 0.9])).toEqual([1, 1]);
+});
+
+it("Kendall: 1 for the same order, -1 for the reverse, ties in between", () => {
+  expect(kendall([1, 2, 3], [10, 20, 30])).toBeCloseTo(1, 12);
+  expect(kendall([1, 2, 3], [3, 2, 1])).toBeCloseTo(-1, 12);
+  // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
+  expect(kendall([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])).toBeCloseTo(-0.47140452, 7);
 });

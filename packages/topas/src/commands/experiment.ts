@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { EXPERIMENTS, runExperiment, terminalReport } from "@topas/lab";
+import { experiments, runExperiment, terminalReport } from "@topas/lab";
 import { Option, type Command } from "commander";
 import { whole } from "./options.ts";
 
@@ -13,13 +13,14 @@ interface ExperimentFlags {
 
 /** `topas experiment`: a preset on the simulator, from grid to report. */
 export function experimentCommand(program: Command): void {
-  const presets = EXPERIMENTS.map(({ name, minutes }) => `${name} (${minutes} min)`).join(", ");
+  const all = experiments();
+  const presets = all.map(({ name, minutes }) => `${name} (${minutes} min)`).join(", ");
   program
     .command("experiment")
     .description("compare schedulers on identical simulated workloads and write results.json, report.html and REPORT.md")
     .addOption(
       new Option("--preset <name>", `minutes on two idle cores: ${presets}`)
-        .choices(EXPERIMENTS.map(({ name }) => name))
+        .choices(all.map(({ name }) => name))
         .default("quick"),
     )
     .option("--out <dir>", "folder for the results; a run that was stopped goes on from there (default: results/<preset>)")

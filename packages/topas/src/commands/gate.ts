@@ -1,4 +1,4 @@
-import { columns, EXIT_CODES, gateTable, judge, readResults } from "@topas/lab";
+import { columns, EXIT_CODES, gateTable, judge, readResults, type Results } from "@topas/lab";
 import type { Command } from "commander";
 
 interface GateFlags {
@@ -15,8 +15,8 @@ export function gateCommand(program: Command): void {
     .option("--policy <name>", "candidate (default: kv-index-safe where it ran, else the first joint policy)")
     .option("--baseline <name>", "what it must beat (default: the best scheduler that engines ship, per workload)")
     .option("--json", "print the decision as JSON")
-    .action((path: string, flags: GateFlags) => {
-      const results = readResults(path);
+    .action((path: string, flags: GateFlags, command: Command) => {
+      const results = readOrSay(path, command);
       const gate = judge(results, flags);
       if (flags.json === true) console.log(JSON.stringify(gate, null, 2));
       else {
@@ -25,4 +25,13 @@ export function gateCommand(program: Command): void {
       }
       process.exitCode = EXIT_CODES[gate.decision];
     });
+}
+
+/** What is wrong with a user's file is said without a stack. */
+function readOrSay(path: string, command: Command): Results {
+  try {
+    return readResults(path);
+  } catch (error) {
+    return command.error(`topas: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }

@@ -1,0 +1,43 @@
+import type { Question } from "./presets/preset.ts";
+import { bySetting } from "./results/compare.ts";
+import type { MetricName } from "./results/metrics.ts";
+import type { Falsification, Run } from "./results/schema.ts";
+import { mean } from "./stats/describe.ts";
+import { kendall } from "./stats/kendall.ts";
+
+/** A6: whether settings (engine profiles, budgets) rank the policies alike; Kendall's tau of every pair of settings. */
+export function ranks({ test, question, policies, baselines, metrics }: Question, runs: readonly Run[]): Falsification {
+  const metric: MetricName = metrics[0] ?? "jctMeanS";
+  const names = [...new Set([...policies, ...baselines])];
+  const settings = bySetting(runs).flatMap((group) => {
+    const figures = names.map((name) => mean(group.flatMap((run) => (run.policy === name ? (run.metrics[metric] ?? []) : []))));
+    return figures.some(Number.isNaN) ? [] : [{ label: labelOf(group[0]!), figures }];
+  });
+  const rows = settings.flatMap((a, i) =>
+    settings.slice(i + 1).map((b) => {
+      const tau = kendall(a.figures, b.figures);
+      return { where: `${a.label} and ${b.label}`, verdict: `tau ${tau.toFixed(2)}`, tau };
+    }),
+  );
+  if (rows.length === 0) return { test, question, verdict: "not measured", detail: "fewer than two settings with every policy" };
+  const [least, most] = [Math.min(...rows.map(({ tau }) => tau)), Math.max(...rows.map(({ tau }) => tau))];
+  return {
+    test,
+    question,
+    verdict: `Kendall's tau ${least.toFixed(2)} to ${most.toFixed(2)}`,
+    detail: `${names.length} policies by ${metric} in ${settings.length} settings; ${rows.map(({ where, verdict }) => `${where}: ${verdict}`).join("; ")}`,
+    rows,
+  };
+}
+
+function labelOf({ workload, load, budgetTokens, hostTier, options }: Run): string {
+  const profile = options["profile"];
+  const parts = [
+    workload,
+    typeof profile === "string" ? profile : "",
+    `load ${load?.toFixed(2) ?? "-"}`,
+    `B ${budgetTokens}`,
+    `host ${hostTier}`,
+  ];
+  return parts.filter((part) => part !== "").join(" ");
+}
