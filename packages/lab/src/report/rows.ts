@@ -1,4 +1,4 @@
-import { bySetting } from "../results/compare.ts";
+import { bySetting, settingId } from "../results/compare.ts";
 import type { MetricName } from "../results/metrics.ts";
 import type { Results, Run } from "../results/schema.ts";
 import { geometricMean, mean } from "../stats/describe.ts";
@@ -20,6 +20,8 @@ export interface Row {
 }
 
 export interface Setting {
+  /** See settingId. */
+  readonly id: string;
   readonly table: string;
   readonly label: string;
   readonly workload: string;
@@ -62,6 +64,7 @@ export function settingsOf(runs: readonly Run[]): Setting[] {
     const rate = options.ratePerSecond === null ? "" : ` (${options.ratePerSecond.toPrecision(3)} task/s)`;
     const names = [...new Set(group.map(({ policy }) => policy))];
     return {
+      id: settingId({ workload, arrival, load, budgetTokens, hostTier, setting: options.setting }),
       table: options.table ?? "",
       label: `${workload}${at}${rate}`,
       workload,
@@ -103,9 +106,9 @@ export function summaryOf(results: Results): string {
   const sentences = policies.map((policy) => {
     const said = (["jctMeanS", "jctP99S"] as const).map((metric) => {
       const shipped = comparisons.filter((row) => row.policy === policy && row.metric === metric && row.bestShipped);
-      const fair = comparisons.filter((row) => row.policy === policy && row.metric === metric && row.sameEngine && !row.joint);
+      const fair = comparisons.filter((row) => row.policy === policy && row.metric === metric && row.bestFair);
       const name = metric === "jctMeanS" ? "mean" : "p99";
-      return `${name} ${tally(shipped)} against the best shipped baseline${fair.length === 0 ? "" : `, ${tally(fair)} against rows with the same reserve that skip`}`;
+      return `${name} ${tally(shipped)} against the best shipped baseline${fair.length === 0 ? "" : `, ${tally(fair)} against the best row with the same reserve that skips`}`;
     });
     return `${policy}: ${said.join("; ")}.`;
   });

@@ -1,4 +1,5 @@
 import { lossesOf } from "../losses.ts";
+import { settingId } from "../results/compare.ts";
 import type { Results } from "../results/schema.ts";
 import { EVIDENCE_LABELS, settingsOf, shown, summaryOf } from "./rows.ts";
 import { range, targetTable, type Table } from "./tables.ts";
@@ -9,19 +10,10 @@ const SHOWN_LOSSES = 6;
 export function terminalReport(results: Results): string {
   const { comparisons, falsification, gate, manifest } = results;
   const out = [`${manifest.title}`, `evidence: ${EVIDENCE_LABELS[results.evidence]}`, ""];
-  for (const { label, rest, rows } of settingsOf(results.runs)) {
-    const best = (policy: string, metric: string): string => {
-      const row = comparisons.find(
-        (each) =>
-          each.policy === policy &&
-          each.metric === metric &&
-          each.bestShipped &&
-          label.startsWith(each.workload) &&
-          isAt(label, each.load) &&
-          rest.endsWith(each.setting) &&
-          rest.includes(`B ${each.budgetTokens}, host ${each.hostTier},`) &&
-          rest.startsWith(each.arrival),
-      );
+  for (const { id, label, rest, rows } of settingsOf(results.runs)) {
+    const mine = comparisons.filter((row) => settingId(row) === id);
+    const against = (which: "bestShipped" | "bestFair", policy: string, metric: string): string => {
+      const row = mine.find((each) => each[which] && each.policy === policy && each.metric === metric);
       return row === undefined ? "" : `${row.ratio.toFixed(2)} [${range(row.ci95).replace(" .. ", ", ")}]`;
     };
     out.push(
@@ -40,6 +32,7 @@ export function terminalReport(results: Results): string {
           "settles",
           "mean / best shipped",
           "p99 / best shipped",
+          "mean / best fair",
         ],
         ...rows.map((row) => [
           row.policy,
@@ -52,13 +45,15 @@ export function terminalReport(results: Results): string {
           shown(row.figures.throughputReqS, 3),
           shown(row.figures.contendedShare, 2),
           row.error === null ? (row.unstable ? "no" : "yes") : "failed",
-          best(row.policy, "jctMeanS"),
-          best(row.policy, "jctP99S"),
+          against("bestShipped", row.policy, "jctMeanS"),
+          against("bestShipped", row.policy, "jctP99S"),
+          against("bestFair", row.policy, "jctMeanS"),
         ]),
       ]),
       "",
     );
   }
+  out.push("fair: same engine, reserve and limits, skips what does not fit; [95 % interval over seeds]", "");
   const targets = targetTable(results);
   if (targets !== null) out.push(plain(targets), "");
   for (const { test, question, verdict, detail } of falsification)
@@ -85,10 +80,6 @@ export function terminalReport(results: Results): string {
     `${manifest.minutes.toFixed(1)} minutes, ${results.runs.length} runs, ${manifest.workers} workers`,
   );
   return out.join("\n");
-}
-
-function isAt(label: string, load: number | null): boolean {
-  return load === null || label.includes(`, load ${load.toFixed(2)} `);
 }
 
 function plain({ title, head, rows }: Table): string {

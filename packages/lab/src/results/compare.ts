@@ -30,17 +30,25 @@ export function compareAll(runs: readonly Run[], metrics: readonly MetricName[] 
     const joint = policies.filter((name) => group.find(({ policy }) => policy === name)!.condition === "D");
     return metrics.flatMap((metric) => {
       const best = bestOf(group, SHIPPED_BASELINES, metric);
-      return joint.flatMap((policy) =>
-        policies.flatMap((baseline): Comparison[] => {
-          if (baseline === policy) return [];
-          const row = compare(group, policy, baseline, metric);
-          return row === null ? [] : [{ ...row, bestShipped: baseline === best }];
-        }),
-      );
+      return joint.flatMap((policy) => {
+        const rows = policies.flatMap((baseline) =>
+          baseline === policy ? [] : (compare(group, policy, baseline, metric) ?? []),
+        );
+        const fair = rows.flatMap((row) => (row.sameEngine && !row.joint ? [row.baseline] : []));
+        const bestFair = bestOf(group, fair, metric);
+        return rows.map((row) => ({ ...row, bestShipped: row.baseline === best, bestFair: row.baseline === bestFair }));
+      });
     });
   });
   const adjusted = holm(found.map(({ p }) => p));
   return found.map((row, i) => ({ ...row, pHolm: adjusted[i]! }));
+}
+
+/** The same for a comparison and for a run of its setting. */
+export function settingId(
+  row: Pick<Comparison, "workload" | "arrival" | "load" | "budgetTokens" | "hostTier" | "setting">,
+): string {
+  return JSON.stringify([row.workload, row.arrival, row.load, row.budgetTokens, row.hostTier, row.setting]);
 }
 
 /** One comparison within one setting; null when a row has no figure. The draws depend on the pairs alone. */
@@ -79,6 +87,7 @@ export function compare(group: readonly Run[], policy: string, baseline: string,
     sameEngine: options.rules === against.rules && options.reserve === against.reserve && against.fit !== "stop",
     joint: theirs[0].condition === "D",
     bestShipped: false,
+    bestFair: false,
     verdict: verdictOf(ci95, MORE_IS_BETTER.has(metric)),
   };
 }

@@ -79,6 +79,8 @@ export const Comparison = z.object({
   joint: z.boolean().default(false),
   /** The best of the shipped baselines on this metric. */
   bestShipped: z.boolean(),
+  /** The best row of an engine, reserve and limits equal to the candidate's that skips what does not fit, on this metric. */
+  bestFair: z.boolean().default(false),
   verdict: z.enum(["wins", "ties", "loses"]),
 });
 export type Comparison = z.infer<typeof Comparison>;
