@@ -1,6 +1,7 @@
 import { cover, evictActions, physicalOf } from "./evict/cover.ts";
 import type { Decision, EntryId, LoadAction, PreemptMode, Why } from "./events.ts";
 import { explainPlan } from "./explain-plan.ts";
+import { overtakeLimit } from "./overtakes.ts";
 import { pack, type Packed } from "./pack.ts";
 import type { Admission, Plan, Policy, SearchResult } from "./policy/policy.ts";
 import { prefetchLoads } from "./prefetch.ts";
@@ -54,6 +55,11 @@ function choose(view: View, policy: Policy): Choice {
     const packed = pack(view, order, options);
     const plan = planOf(view, policy, packed.taken);
     return { plan: policy.preempt.improve?.(view, policy, plan) ?? plan, search: null, packed };
+  }
+  const limit = overtakeLimit(view, options);
+  if (limit !== null && limit.due.length > 0) {
+    const packed = pack(view, order, { ...options, fit: "over" });
+    return { plan: planOf(view, policy, packed.taken), search: null, packed };
   }
   const search = order.search(view, policy);
   const stalls = options.neverStalls && view.running.length === 0 && search.best.admit.length === 0;

@@ -27,6 +27,15 @@ export function queueHistory(state: State, requestId: string): QueueHistory | nu
   return { passes, overtakenBy: [...new Set(overtakenBy)], preemptions: request.preemptions, refusals: request.refusals };
 }
 
+/**
+ * Whether a live request has been forced back by the engine more than `maxRetractions` times: whoever owns it then ends it
+ * with reason `retraction_limit` instead of letting it loop (K14). O(1); null: no limit.
+ */
+export function overRetracted(state: State, requestId: string, maxRetractions: number | null): boolean {
+  if (maxRetractions === null) return false;
+  return (state.requests.get(requestId)?.retractions ?? 0) > maxRetractions;
+}
+
 export interface WaitExplanation {
   /** What it waits for; outranked: it fits, others go first. */
   readonly reason: WaitReason;

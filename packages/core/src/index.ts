@@ -27,7 +27,7 @@ export type {
   WaitReason,
   Why,
 } from "./events.ts";
-export { explainWaiting, queueHistory } from "./explain.ts";
+export { explainWaiting, overRetracted, queueHistory } from "./explain.ts";
 export type { QueueHistory, WaitExplanation } from "./explain.ts";
 export { WHY_LIMIT } from "./explain-plan.ts";
 export { feasible } from "./feasible.ts";

@@ -39,7 +39,9 @@ export function checkInvariants(state: State): string[] {
   }
   if (state.waiting.size + state.running.size !== state.requests.size) broken.push("lists and requests differ in size");
 
+  let unowned = 0;
   for (const entry of state.entries.values()) {
+    if (entry.task !== null) unowned += state.sessionsOf.get(entry.task)?.has(entry) === true ? 0 : 1;
     if (entry.kind === "prefix") residentPrefix += entry.cells;
     else residentSession += entry.cells;
     if (entry.phase === "evicting") pendingFree += entry.tokens;
@@ -58,6 +60,7 @@ export function checkInvariants(state: State): string[] {
   }
   for (const id of users.keys()) if (!state.entries.has(id)) broken.push(`entry ${id} is used but unknown`);
 
+  expect("session entries their tasks do not know", unowned, 0);
   expect("runningKv", ledger.runningKv, runningKv);
   expect("promised", ledger.promised, promised);
   expect("pendingFree", ledger.pendingFree, pendingFree);

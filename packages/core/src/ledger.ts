@@ -92,7 +92,19 @@ export function beginEvict(state: State, entry: EntryState): void {
 }
 
 export function forgetIfUnused(state: State, entry: EntryState): void {
-  if (entry.phase === "absent" && !entry.onHost && entry.users === 0 && entry.refs === 0) state.entries.delete(entry.id);
+  if (entry.phase !== "absent" || entry.onHost || entry.users > 0 || entry.refs > 0) return;
+  if (state.entries.get(entry.id) === entry) state.entries.delete(entry.id);
+  if (entry.task === null) return;
+  const own = state.sessionsOf.get(entry.task);
+  if (own?.delete(entry) === true && own.size === 0) state.sessionsOf.delete(entry.task);
+}
+
+export function addEntry(state: State, entry: EntryState): void {
+  state.entries.set(entry.id, entry);
+  if (entry.task === null) return;
+  const own = state.sessionsOf.get(entry.task);
+  if (own === undefined) state.sessionsOf.set(entry.task, new Set([entry]));
+  else own.add(entry);
 }
 
 export function touch(state: State, entry: EntryState): void {

@@ -1,5 +1,6 @@
 import { toBlocks } from "./config.ts";
 import type { EntryId, WaitReason } from "./events.ts";
+import { overtakeLimit } from "./overtakes.ts";
 import type { KeyOrder, PolicyOptions, SearchOrder } from "./policy/policy.ts";
 import { endSeconds, shadowOf, type Shadow } from "./shadow.ts";
 import type { RequestState } from "./state.ts";
@@ -27,6 +28,7 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
   let extra = guard?.extraTokens ?? Infinity;
   const gate = order.kind === "keys" ? (order.gate?.(view) ?? null) : null;
   const refused = new Map<RequestState, WaitReason>();
+  const limit = gate === null ? overtakeLimit(view, options) : null;
 
   const pass = (sequence: readonly RequestState[]): void => {
     for (const request of sequence) {
@@ -36,17 +38,27 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
         refused.set(request, no);
         continue;
       }
+      if (limit !== null && !limit.allows(request)) {
+        refused.set(request, "behindGuard");
+        continue;
+      }
       const cost = costWithin(view, request, incoming, room);
       if (cost > room) {
         if (options.fit === "stop") return;
         continue;
       }
-      if (guard !== null && request !== guard.request && endSeconds(view, request) > guard.shadowSeconds) {
+      if (
+        guard !== null &&
+        request !== guard.request &&
+        limit?.due.includes(request) !== true &&
+        endSeconds(view, request) > guard.shadowSeconds
+      ) {
         if (cost > extra) continue;
         extra -= cost;
       }
       taken.add(request);
       gate?.take(request);
+      limit?.take(request);
       refused.delete(request);
       room -= cost;
       slots -= 1;
@@ -57,10 +69,19 @@ export function pack(view: View, order: KeyOrder | SearchOrder, options: PolicyO
   for (let before = -1; taken.size > before && slots > 0;) {
     before = taken.size;
     const queue = before === 0 ? view.waiting : view.waiting.filter((request) => !taken.has(request));
-    pass(order.sort(view, queue, incoming));
+    const sorted = order.sort(view, queue, incoming);
+    pass(limit === null || limit.due.length === 0 ? sorted : headedBy(limit.due, taken, sorted));
     if (!resort) break;
   }
   return { taken: [...taken], guardedBy: guard?.request ?? null, refused };
+}
+
+function headedBy(
+  due: readonly RequestState[],
+  taken: ReadonlySet<RequestState>,
+  sorted: readonly RequestState[],
+): readonly RequestState[] {
+  return [...due.filter((request) => !taken.has(request)), ...sorted.filter((request) => !due.includes(request))];
 }
 
 /** cost(r), or Infinity as soon as its prefix and prompt alone exceed the room: most of a long queue is never looked at closer. */

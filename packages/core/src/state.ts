@@ -15,6 +15,8 @@ export interface State {
   /** In order of admission. */
   readonly running: Map<string, RequestState>;
   readonly entries: Map<EntryId, EntryState>;
+  /** Session entries of each task, resident or not. */
+  readonly sessionsOf: Map<string, Set<EntryState>>;
   /** frameKey(tenant, agent as the orchestrator names it) -> prefix entry of its last call. */
   readonly agentPrefix: Map<string, EntryId>;
   readonly ledger: Ledger;
@@ -25,6 +27,8 @@ export interface State {
   readonly counters: Record<string, number>;
   /** Admissions, newest last, at most `ADMISSION_LOG` of them: who overtook whom. */
   readonly admissions: AdmissionRecord[];
+  /** Arrival numbers of everyone admitted so far, ascending, at most `ADMISSION_LOG` (overtakes.ts). */
+  readonly admittedSeqs: number[];
   nextSeq: number;
   /** Decisions that admitted something so far; a request's passes are the difference to its own mark. */
   admittingDecisions: number;
@@ -63,6 +67,10 @@ export interface RequestState {
   passesAtAdmission: number;
   admittedSeconds: number | null;
   admitSeq: number;
+  /** Later arrivals admitted while this one ran: they overtook nobody. */
+  passedWhileRunning: number;
+  /** How often it had been overtaken when it was admitted. */
+  overtakenAtAdmission: number;
   /** need_r while running, else 0. */
   promisedTokens: number;
   /** lambda_r (Eq. 10). */
@@ -83,6 +91,8 @@ export interface RequestState {
   /** Private tokens kept in host memory by a swap; its cells count again from the first progress after a resume. */
   swappedTokens: number;
   preemptions: number;
+  /** Of them, those the engine forced. */
+  retractions: number;
   /** Not admitted at or before this instant (victims and refused requests). */
   cooldownSeconds: number | null;
   refusals: number;
@@ -196,6 +206,7 @@ export function createState(config: CoreConfig, profile: Profile = emptyProfile(
     waiting: new Map(),
     running: new Map(),
     entries: new Map(),
+    sessionsOf: new Map(),
     agentPrefix: new Map(),
     ledger: {
       budgetTokens: config.budgetTokens === null ? null : usableBudgetTokens(config, config.budgetTokens),
@@ -211,6 +222,7 @@ export function createState(config: CoreConfig, profile: Profile = emptyProfile(
     ageScale: { completed: 0, seconds: 1 },
     counters: {},
     admissions: [],
+    admittedSeqs: [],
     nextSeq: 1,
     admittingDecisions: 0,
     preemptedAtSeconds: null,

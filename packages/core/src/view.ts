@@ -94,6 +94,7 @@ export function createView(state: State, nowSeconds: number, reserve: Reserve, b
 function rememberLengths(estimator: Estimator): Estimator {
   const expected = new Map<RequestState, number>();
   const remaining = new Map<RequestState, number>();
+  const reserved = new Map<RequestState, number>();
   const once =
     (known: Map<RequestState, number>, ask: (request: RequestState) => number) =>
     (request: RequestState): number => {
@@ -104,8 +105,9 @@ function rememberLengths(estimator: Estimator): Estimator {
     };
   return {
     ...estimator,
-    expectedOutputTokens: once(expected, estimator.expectedOutputTokens),
-    remainingTokens: once(remaining, estimator.remainingTokens),
+    expectedOutputTokens: once(expected, (request) => estimator.expectedOutputTokens(request)),
+    remainingTokens: once(remaining, (request) => estimator.remainingTokens(request)),
+    reservedOutputTokens: once(reserved, (request) => estimator.reservedOutputTokens(request)),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { AdmitAction, Decision, EvictAction, LoadAction, PreemptAction } from "../events.ts";
 import { beginEvict, makeAbsent, pin, recountCells, releaseCells, setPromise, touch } from "../ledger.ts";
+import { noteAdmission, overtakesOf } from "../overtakes.ts";
 import { moveScales } from "../search/scales.ts";
 import { ADMISSION_LOG, count, type State } from "../state.ts";
 import { backToQueue } from "./request.ts";
@@ -65,6 +66,8 @@ function commitAdmit(state: State, action: AdmitAction): void {
   request.admittedSeconds = state.nowSeconds;
   request.passesAtAdmission = state.admittingDecisions;
   request.admitSeq = state.nextSeq++;
+  request.overtakenAtAdmission = overtakesOf(state, request);
+  noteAdmission(state, request);
   request.skippedSinceSeconds = null;
   request.cooldownSeconds = null;
   if (prefix !== undefined) {

@@ -4,7 +4,17 @@ import { learnCall, learnReady } from "../estimate/learn.ts";
 import type { EntryId, ProgressDelta, RequestSpec } from "../events.ts";
 import { frameKey } from "../frame-key.ts";
 import { enterLoop, finishPredecessors, refreshReadiness } from "../graph/progress.ts";
-import { forgetIfUnused, makeAbsent, makeResident, recountCells, releaseCells, setPromise, touch, unpin } from "../ledger.ts";
+import {
+  addEntry,
+  forgetIfUnused,
+  makeAbsent,
+  makeResident,
+  recountCells,
+  releaseCells,
+  setPromise,
+  touch,
+  unpin,
+} from "../ledger.ts";
 import {
   count,
   generatedTokens,
@@ -14,6 +24,7 @@ import {
   type State,
   type TaskState,
 } from "../state.ts";
+import { resumeWaiting } from "../overtakes.ts";
 import { applyTaskArrived, finishStage, forgetTaskIfOver, newVirtualStage } from "./task.ts";
 
 export function applyReady(state: State, named: RequestSpec): void {
@@ -45,6 +56,8 @@ export function applyReady(state: State, named: RequestSpec): void {
     passesAtAdmission: state.admittingDecisions,
     admittedSeconds: null,
     admitSeq: 0,
+    passedWhileRunning: 0,
+    overtakenAtAdmission: 0,
     promisedTokens: 0,
     creditSeconds: 0,
     filledTokens: 0,
@@ -56,6 +69,7 @@ export function applyReady(state: State, named: RequestSpec): void {
     reusedTokens: 0,
     swappedTokens: 0,
     preemptions: 0,
+    retractions: 0,
     cooldownSeconds: null,
     refusals: 0,
     skippedSinceSeconds: null,
@@ -122,7 +136,7 @@ function entryFor(state: State, spec: RequestSpec): EntryState {
   let entry = state.entries.get(id);
   if (entry === undefined) {
     entry = newEntry(id, "prefix", tokens, null, null);
-    state.entries.set(id, entry);
+    addEntry(state, entry);
   } else if (entry.tokens !== tokens) {
     count(state, "prefixSizeContradictions");
     if (entry.phase === "absent" && entry.users === 0) entry.tokens = tokens;
@@ -256,7 +270,7 @@ function retain(state: State, request: RequestState, retainedTokens: number): vo
   const base = request.prefix !== null && state.entries.get(request.prefix)?.phase === "resident" ? request.prefix : null;
   if (old !== undefined) makeAbsent(state, old, false);
   const entry = newEntry(id, "session", toBlocks(state.config, retainedTokens), base, request.spec.task);
-  state.entries.set(id, entry);
+  addEntry(state, entry);
   makeResident(state, entry);
   touch(state, entry);
   entry.dead = !state.tasks.has(request.spec.task) || state.tasks.get(request.spec.task)!.done;
@@ -287,6 +301,7 @@ export function backToQueue(state: State, request: RequestState, kept: "swap" | 
   setPromise(state, request, 0);
   request.creditSeconds = 0;
   request.admittedSeconds = null;
+  resumeWaiting(state, request);
   request.cooldownSeconds = state.nowSeconds;
   if (kept !== "swap") request.reusedTokens = 0;
   if (kept === "swap") request.swappedTokens = request.filledTokens + request.decodedTokens;

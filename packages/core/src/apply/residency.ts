@@ -1,6 +1,6 @@
 import type { EntryId, PreemptMode } from "../events.ts";
 import { usableBudgetTokens } from "../config.ts";
-import { makeAbsent, makeResident, releaseCells, touch } from "../ledger.ts";
+import { makeAbsent, makeResident, releaseCells, touch, setEntryCells } from "../ledger.ts";
 import { count, type State } from "../state.ts";
 import { backToQueue } from "./request.ts";
 
@@ -22,11 +22,20 @@ export function applyLoadFailed(state: State, id: EntryId): void {
   else entry.onHost = false;
 }
 
-/** Observed, by our command or on the engine's own account. Sessions on a prefix leave with it; a pinned prefix cannot leave. */
+/** Observed, by our command or on the engine's own account. Sessions on a prefix leave with it. */
 export function applyEvicted(state: State, id: EntryId, keptOnHost: boolean): void {
   const entry = state.entries.get(id);
   if (entry === undefined || (entry.phase === "absent" && entry.cells === 0)) return count(state, "unknownEntries");
-  if (entry.users > 0) return count(state, "evictedWhilePinned");
+  if (entry.users > 0) {
+    // Its users are admitted but not placed yet, so the engine saw nobody on it: it comes back for them.
+    count(state, "evictedWhilePinned");
+    if (entry.phase !== "resident") return;
+    setEntryCells(state, entry, 0);
+    entry.phase = "loading";
+    entry.loadFor = "requests";
+    entry.onHost = keptOnHost;
+    return;
+  }
   if (entry.sessions > 0)
     for (const other of state.entries.values())
       if (other.base === id && other.phase === "resident") {
@@ -63,6 +72,7 @@ export function applyPreempted(state: State, id: string, by: "us" | "engine", ke
   const mode: PreemptMode = keptTokens > 0 ? "swap" : state.config.redo === "redecode" ? "redecode" : "cancel";
   backToQueue(state, request, mode);
   request.preemptions += 1;
+  request.retractions += 1;
   count(state, "forcedPreemptions");
 }
 

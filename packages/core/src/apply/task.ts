@@ -176,12 +176,12 @@ export function applyTaskOver(state: State, id: string, outcome: "done" | "cance
   }
   task.done = true;
   task.revision += 1;
-  for (const entry of state.entries.values()) if (entry.task === id) entry.dead = true;
+  for (const entry of state.sessionsOf.get(id) ?? []) entry.dead = true;
   forgetTaskIfOver(state, task);
 }
 
 export function forgetTaskIfOver(state: State, task: TaskState): void {
   if (!task.done || task.live > 0) return;
   state.tasks.delete(task.id);
-  for (const entry of state.entries.values()) if (entry.task === task.id) forgetIfUnused(state, entry);
+  for (const entry of state.sessionsOf.get(task.id) ?? []) forgetIfUnused(state, entry);
 }

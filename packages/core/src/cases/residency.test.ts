@@ -25,14 +25,17 @@ describe("K01 dead strangers push out a live prefix", () => {
   }
   const early = (rig: Rig): string[] => rig.evictions.filter(({ at }) => at < 12).map(({ entry }) => entry);
 
-  it("a task in a tool that will come back keeps its prefix; a finished stranger goes", () => {
-    const rig = strangers("kv-index-safe", { max: 2, mean: 2 });
-    expect(rig.calls.get("second")!.cachedTokens).toBe(8_992);
-    expect(early(rig)).toEqual(["prefix:S0"]);
-  });
+  it.each(["kv-index-safe", "topas-guarded"])(
+    "%s: a task in a tool that will come back keeps its prefix; a finished stranger goes",
+    (id) => {
+      const rig = strangers(id, { max: 2, mean: 2 });
+      expect(rig.calls.get("second")!.cachedTokens).toBe(8_992);
+      expect(early(rig)).toEqual(["prefix:S0"]);
+    },
+  );
 
-  it("variant: without a forecast it is the first victim", () => {
-    expect(early(strangers("kv-index-safe", undefined))).toEqual(["prefix:CODE"]);
+  it.each(["kv-index-safe", "topas-guarded"])("%s, variant: without a forecast it is the first victim", (id) => {
+    expect(early(strangers(id, undefined))).toEqual(["prefix:CODE"]);
   });
 
   it("control: recency takes CODE, the oldest", () => {

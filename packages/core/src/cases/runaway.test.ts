@@ -60,10 +60,18 @@ function runaways(chosen: Policy): { rig: Rig; longestWait: number } {
 }
 
 describe("K68 the task that never stops", () => {
-  it.each(["topas", "topas-nopre", "las-decay"])("%s: a linear call waits at most 5 s, each runaway is counted once", (id) => {
-    const { rig, longestWait } = runaways(policy(id));
-    expect(longestWait).toBeLessThanOrEqual(5);
-    expect(rig.state.counters["loopOverruns"]).toBe(12);
+  it.each(["topas", "topas-nopre", "topas-guarded", "srpt-w", "srpt-w-o", "srpt-w-age-o", "spf", "spf-o", "las-decay"])(
+    "%s: a linear call waits at most 5 s, each runaway is counted once",
+    (id) => {
+      const { rig, longestWait } = runaways(policy(id));
+      expect(longestWait).toBeLessThanOrEqual(5);
+      expect(rig.state.counters["loopOverruns"]).toBe(12);
+    },
+  );
+
+  it("kv-index-safe: neither size nor age puts the endless task first; with a longest wait of 2 s the same limit holds", () => {
+    expect(runaways(policy("kv-index-safe")).longestWait).toBeLessThan(25);
+    expect(runaways(policy("kv-index-safe", { maxWaitSeconds: 2 })).longestWait).toBeLessThanOrEqual(5);
   });
 
   it("control: by task age alone the endless old tasks make the young ones wait", () => {

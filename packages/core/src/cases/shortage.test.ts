@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "../decide.ts";
+import { overRetracted } from "../explain.ts";
 import { redoSeconds } from "../estimate/cost.ts";
 import { policyIds } from "../policy/registry.ts";
 import { step } from "../step.ts";
@@ -15,7 +16,7 @@ const RIG = {
 } as const;
 
 describe("K14 a retracted call is not a new arrival", () => {
-  it.each(["fcfs", "fcfs-o", "task-fcfs", "lpm-task", "lpm-task-o", "hrrn-task"])(
+  it.each(["fcfs", "fcfs-o", "task-fcfs", "lpm-task", "lpm-task-o", "hrrn-task", "topas-guarded"])(
     "%s: it keeps its arrival and stands ahead of everybody who never started",
     (id) => {
       const state = fresh({ ...RIG, maxRunning: 1, redo: "reprefill" });
@@ -29,6 +30,28 @@ describe("K14 a retracted call is not a new arrival", () => {
       expect(decide(state, policy(id), 5).admit.map(({ request }) => request)).toEqual(["R"]);
     },
   );
+});
+
+describe("K14 the limit on retractions", () => {
+  it("counts what the engine forced, not what a policy chose; the fourth passes a limit of three", () => {
+    const state = fresh({ ...RIG, redo: "reprefill" });
+    ready(state, 0, "R", { own: 2_900, max: 200, output: 200 });
+    const seen: boolean[] = [];
+    for (let i = 0; i < 5; i++) {
+      admit(state, 3 * i + 1, "R", 3_104);
+      if (i === 0) {
+        const preempt = [{ request: "R", mode: "cancel" as const }];
+        const decision = { ...decide(state, policy("fcfs"), 2), admit: [], preempt };
+        step(state, { kind: "committed", at: 2, decision });
+        step(state, { kind: "preempted", at: 2, request: "R", by: "us", keptTokens: 0 });
+      } else step(state, { kind: "preempted", at: 3 * i + 2, request: "R", by: "engine", keptTokens: 0 });
+      seen.push(overRetracted(state, "R", 3));
+    }
+    expect(seen).toEqual([false, false, false, false, true]);
+    expect(state.waiting.get("R")).toMatchObject({ preemptions: 5, retractions: 4 });
+    expect(overRetracted(state, "R", null)).toBe(false);
+    expect(overRetracted(state, "gone", 3)).toBe(false);
+  });
 });
 
 describe("K16 what a preemption costs depends on the engine", () => {

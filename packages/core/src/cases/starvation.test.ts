@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Policy } from "../policy/policy.ts";
 import { policy } from "../testing/builders.ts";
 import { run, submit } from "../testing/rig-e-run.ts";
-import { AGENT, createRig, type CallRecord, type Rig } from "../testing/rig-e.ts";
+import { AGENT, BLOCK, POOL, createRig, type CallRecord, type Rig } from "../testing/rig-e.ts";
 import { percentile, waitOf } from "../testing/measure.ts";
 
 /** CODE resident; 330 warm CODE calls, one every 200 ms from 0 s; one cold call X at 6 s. */
@@ -23,11 +23,14 @@ describe("K08 one cold call behind a stream of warm ones", () => {
     expect(x.overtakenBy.length).toBeLessThanOrEqual(45);
   });
 
-  it.each([policy("topas-nopre"), policy("kv-index-safe", { maxWaitSeconds: 20 })])("$id meets the same two limits", (chosen) => {
-    const { x, wait } = coldAmongWarm(chosen);
-    expect(wait).toBeLessThan(25);
-    expect(x.overtakenBy.length).toBeLessThanOrEqual(45);
-  });
+  it.each([policy("topas-nopre"), policy("topas-guarded"), policy("kv-index-safe", { maxWaitSeconds: 20 })])(
+    "$id meets the same two limits",
+    (chosen) => {
+      const { x, wait } = coldAmongWarm(chosen);
+      expect(wait).toBeLessThan(25);
+      expect(x.overtakenBy.length).toBeLessThanOrEqual(45);
+    },
+  );
 
   it("control: without age it still waits when the stream ends; first come, first served takes it after 5 s", () => {
     const blind = coldAmongWarm(policy("lpm", { fallbackAbove: Infinity }));
@@ -39,9 +42,12 @@ describe("K08 one cold call behind a stream of warm ones", () => {
   });
 });
 
+const ONE_SLOT = 12_288;
+
 describe("K06 alternating agents on one slot", () => {
-  function alternating(chosen: Policy): { switches: number; overtakes: number } {
-    const rig = createRig({ policy: chosen, config: { maxRunning: 1 } });
+  /** `budgetTokens`: room for one prefix and one call, as in a slot, or by default for both prefixes. */
+  function alternating(chosen: Policy, budgetTokens = POOL * BLOCK): { switches: number; overtakes: number } {
+    const rig = createRig({ policy: chosen, config: { maxRunning: 1, budgetTokens } });
     for (let i = 0; i < 20; i++) {
       const prefix = i % 2 === 0 ? AGENT.PLAN : AGENT.CODE;
       submit(rig, {
@@ -61,6 +67,19 @@ describe("K06 alternating agents on one slot", () => {
 
   it.each(["lpm-task", "topas"])("%s groups by prefix: at most three switches", (id) => {
     expect(alternating(policy(id)).switches).toBeLessThanOrEqual(3);
+  });
+
+  it.each(["lpm-task-g", "lpm-g", "topas-guarded", "topas-nopre"])(
+    "%s with at most four overtakes: three switches, nobody overtaken more often",
+    (id) => {
+      const { switches, overtakes } = alternating(policy(id, { maxOvertakes: 4 }), ONE_SLOT);
+      expect(switches).toBeLessThanOrEqual(3);
+      expect(overtakes).toBeLessThanOrEqual(4);
+    },
+  );
+
+  it("control: grouping without a limit overtakes nine times", () => {
+    expect(alternating(policy("lpm-task"), ONE_SLOT).overtakes).toBe(9);
   });
 
   it("control: first come, first served switches 19 times", () => {

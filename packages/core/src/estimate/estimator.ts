@@ -33,6 +33,8 @@ export interface CallEstimates {
   callServiceSeconds(request: RequestState): number;
   /** A_r = A(q_r, o_r): KV held times time held by the whole call, prefix excluded, token-seconds. */
   callAreaTokenSeconds(request: RequestState): number;
+  /** Least the task needs once this call is all that is known: the rest of it, and what a loop past its bound adds, seconds. */
+  callSecondsAhead(request: RequestState): number;
   /** The live call of a stage. */
   liveCall(stage: StageState): RequestState | null;
 }
@@ -47,7 +49,10 @@ export interface TaskEstimates {
   tailSeconds(task: TaskState): number;
   /** Area of the calls still expected of a task whose structure is not declared, token-seconds. */
   tailAreaTokenSeconds(task: TaskState): number;
-  /** W_i: remaining KV area of the task, tail included, token-seconds. */
+  /**
+   * W_i: remaining KV area of the task, tail included, token-seconds; at least what its live calls have left, and a call past
+   * the declared rounds of its loop is followed by as many more as there were (K68).
+   */
   remainingAreaTokenSeconds(task: TaskState): number;
   /** Remaining LLM service of the task summed over its stages, tail included, seconds. */
   remainingWorkSeconds(task: TaskState): number;
@@ -105,6 +110,24 @@ export function createEstimator(state: State, changes: Partial<EstimatorOptions>
   };
   const liveCall = (stage: StageState): RequestState | null =>
     stage.request === null ? null : (state.requests.get(stage.request) ?? null);
+  const callSecondsLeft = (request: RequestState): number => {
+    const prompt = Math.max(0, request.spec.ownPromptTokens + request.redoneTokens - request.filledTokens);
+    return callSeconds(speeds, prompt, Math.max(0, expectedOutputTokens(request) - generatedTokens(request)));
+  };
+  const areaOf = (request: RequestState): number => callArea(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request));
+  /** A_r of each live call, less the part of its service that is behind it. */
+  const liveArea = (task: TaskState): number => {
+    if (task.live === 0) return 0;
+    let total = 0;
+    for (const stage of task.stages.values()) {
+      const call = liveCall(stage);
+      if (call === null) continue;
+      const whole = callSeconds(speeds, call.spec.ownPromptTokens, expectedOutputTokens(call));
+      const left = whole > 0 ? Math.min(1, callSecondsLeft(call) / whole) : 0;
+      total += areaOf(call) * (left + roundsOver(task, stage));
+    }
+    return total;
+  };
   const slotOf = (task: TaskState, stage: StageState): number | undefined => lengths(task).slots.get(stage.id);
 
   const residualSeconds = (task: TaskState, stage: StageState): number => {
@@ -159,7 +182,13 @@ export function createEstimator(state: State, changes: Partial<EstimatorOptions>
       return Math.min(outputLimitTokens(request), Math.max(expected, generatedTokens(request) + 32));
     },
     callServiceSeconds: (request) => callSeconds(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request)),
-    callAreaTokenSeconds: (request) => callArea(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request)),
+    callAreaTokenSeconds: areaOf,
+    callSecondsAhead(request) {
+      const task = state.tasks.get(request.spec.task);
+      const stage = task?.stages.get(request.spec.stage);
+      const over = task === undefined || stage === undefined ? 0 : roundsOver(task, stage);
+      return callSecondsLeft(request) + over * callSeconds(speeds, request.spec.ownPromptTokens, expectedOutputTokens(request));
+    },
     liveCall,
     stageSeconds(task, stage) {
       const slot = slotOf(task, stage);
@@ -171,7 +200,8 @@ export function createEstimator(state: State, changes: Partial<EstimatorOptions>
     remainingAreaTokenSeconds(task) {
       const area = sum(task, "area") + (openTail(task)?.areaTokenSeconds ?? 0);
       const work = sum(task, "mean") + (openTail(task)?.workSeconds ?? 0);
-      return work > 0 ? (area * blendWork(task, work, trust(state, task))) / work : area;
+      const believed = work > 0 ? (area * blendWork(task, work, trust(state, task))) / work : area;
+      return Math.max(believed, liveArea(task));
     },
     remainingWorkSeconds,
     difficulty,
@@ -180,6 +210,13 @@ export function createEstimator(state: State, changes: Partial<EstimatorOptions>
     toolWaits: (tenant, name) => observedWaits(state.profile, tenant, name),
     toolWaitLeftSeconds: (task, stage) => waitLeft(state, task, stage),
   };
+}
+
+/** A loop that has passed its declared bound is expected to go on for as many rounds as it has had; else 0. */
+function roundsOver(task: TaskState, stage: StageState): number {
+  if (task.loops.size === 0) return 0;
+  const loop = task.loops.get(task.graph?.nodeOf.get(stage.id) ?? -1);
+  return loop?.overrun === true ? loop.roundsDone : 0;
 }
 
 /** Rounds still to begin of declared loops, beyond what is open of the present one: seconds or token-seconds. */

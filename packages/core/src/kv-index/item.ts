@@ -9,8 +9,8 @@ export interface Item extends Member {
   readonly request: RequestState;
   readonly task: TaskRecord;
   readonly group: Group;
-  /** tau_i, seconds. */
-  readonly arrivalSeconds: number;
+  /** tau_i, or the call's own ready time once the task is past its declared rounds, seconds. */
+  arrivalSeconds: number;
   waits: boolean;
   base: number;
   key: number;

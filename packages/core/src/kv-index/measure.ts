@@ -38,7 +38,10 @@ export function measureCall({ state, means, settings, reserve }: Measures, item:
   item.areaTokenSeconds = callArea(speeds, q, o);
   item.serviceSeconds = callSeconds(speeds, q, o);
   item.endSeconds = callSeconds(speeds, q, Math.min(Math.max(0, limit - y), Math.max(o - y, 32)));
-  item.needTokens = needTokens(state, reserve, request, o);
+  const asked = known === null && state.tasks.get(request.spec.task)?.hints.reserveTokens !== undefined;
+  const reserved = asked ? means.reservedOutputTokens(request) : o;
+  if (asked) item.outputTokens = Math.max(item.outputTokens, reserved);
+  item.needTokens = needTokens(state, reserve, request, reserved);
 }
 
 /** need_r; the shapes every index profile uses are computed here, any other part is asked. */

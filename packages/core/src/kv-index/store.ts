@@ -1,4 +1,5 @@
 import type { EntryId } from "../events.ts";
+import { overran } from "../graph/ahead.ts";
 import type { Reserve } from "../policy/policy.ts";
 import type { RequestState, State } from "../state.ts";
 import { dequeue, enqueue, newGroup } from "./group.ts";
@@ -191,8 +192,11 @@ export function refreshTask(index: KvIndex, id: string): void {
   if (record === undefined) return;
   const measures = measuresOf(index);
   if (record.items.size > 0) {
+    const task = index.state.tasks.get(id);
+    const ageless = task !== undefined && overran(task);
     for (const item of record.items) {
       leaveQueue(item);
+      item.arrivalSeconds = ageless ? item.request.readySeconds : record.arrivalSeconds;
       measureCall(measures, item);
     }
     measureKeys(measures, record.items, id);

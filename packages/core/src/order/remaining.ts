@@ -1,11 +1,14 @@
+import { overran } from "../graph/ahead.ts";
 import type { KeyOrder } from "../policy/policy.ts";
 import type { RequestState } from "../state.ts";
 import type { View } from "../view.ts";
 import { keyOrder } from "./key-order.ts";
 
-/** L_i(0), seconds: remaining path of the request's task; a forgotten task counts its call. */
+/** L_i(0), seconds: remaining path of the request's task, at least what its call shows (K68); a forgotten task counts its call. */
 export function pathSeconds(view: View, request: RequestState): number {
-  return view.path(request.spec.task)?.seconds() ?? view.estimator.callServiceSeconds(request);
+  const path = view.path(request.spec.task)?.seconds();
+  if (path === undefined) return view.estimator.callServiceSeconds(request);
+  return Math.max(path, view.estimator.callSecondsAhead(request));
 }
 
 /** W_i, token-seconds: remaining KV area of the request's task; a forgotten task counts its call. */
@@ -23,10 +26,12 @@ export const cpFirst: KeyOrder = keyOrder("cp-first", {}, (view) => (request) =>
 /** Shortest remaining work in KV area first: W_i. */
 export const srptW: KeyOrder = keyOrder("srpt-w", {}, (view) => (request) => areaTokenSeconds(view, request));
 
-/** W_i / (1 + (t - tau_i)/H_age): remaining area, discounted by age. */
+/** W_i / (1 + (t - tau_i)/H_age): remaining area, discounted by age; a task past its declared rounds has none (K68). */
 export const srptWAge: KeyOrder = keyOrder("srpt-w-age", { timeVarying: true }, (view) => {
   const scale = pathScaleSeconds(view);
   return (request) => {
+    const task = view.state.tasks.get(request.spec.task);
+    if (task !== undefined && overran(task)) return areaTokenSeconds(view, request);
     const age = Math.max(0, view.nowSeconds - view.taskArrivalSeconds(request));
     return areaTokenSeconds(view, request) / (1 + age / scale);
   };

@@ -1,3 +1,4 @@
+import { outputLimitTokens } from "../estimate/estimator.ts";
 import type { AllOptions, Truth } from "../policy/baseline-options.ts";
 import type { KeyOrder, Reserve } from "../policy/policy.ts";
 import { generatedTokens } from "../state.ts";
@@ -15,6 +16,11 @@ export function clairvoyant(view: View, truth: Truth | null): View {
     remainingTokens(request) {
       const output = truth.outputTokens(request.spec);
       return output === null ? believed.remainingTokens(request) : Math.max(0, output - generatedTokens(request));
+    },
+    reservedOutputTokens(request) {
+      const output = truth.outputTokens(request.spec);
+      if (output === null) return believed.reservedOutputTokens(request);
+      return Math.min(outputLimitTokens(request), Math.max(output, generatedTokens(request) + 32));
     },
     callServiceSeconds(request) {
       const output = truth.outputTokens(request.spec);

@@ -1,5 +1,8 @@
 import type { PolicyOptions } from "./policy.ts";
 
+/** Overtakes a call may suffer under fit guarded by suffix `-g`, and under topas-guarded; ours: far above what age lets happen. */
+export const GUARDED_OVERTAKES = 256;
+
 /** Defaults of every option (algorithm 3.2). */
 export const DEFAULT_OPTIONS: PolicyOptions = {
   fit: "stop",
@@ -7,12 +10,15 @@ export const DEFAULT_OPTIONS: PolicyOptions = {
   governs: true,
   neverStalls: true,
   holdSeconds: null,
+  maxOvertakes: null,
   beta: 1,
   rho: 1,
   gainFloor: 0.5,
   revokeFactor: 1,
   victimGuard: null,
   guardScope: "stage",
+  sunkWork: "paper",
+  reuseForecast: "paper",
   maxPerDecision: 16,
   enumerateUpTo: 6,
   workConserving: true,

@@ -93,6 +93,11 @@ export interface PolicyOptions extends SearchOptions, RivalOptions {
   readonly neverStalls: boolean;
   /** guarded: seconds a request may be skipped. null: max(10, 2 x its call seconds). */
   readonly holdSeconds: number | null;
+  /**
+   * A request overtaken this often heads the order and nobody who came later is admitted before it; null: no limit. Not for
+   * orders with limits of their own (quotas, pauses), nor for the index, which has `maxWaitSeconds`.
+   */
+  readonly maxOvertakes: number | null;
 }
 
 /** The joint search and its score. */
@@ -107,6 +112,13 @@ export interface SearchOptions {
   readonly revokeFactor: number;
   readonly victimGuard: { readonly young: number; readonly times: number } | null;
   readonly guardScope: "stage" | "call";
+  /**
+   * paper: a retracted call is worth what is left of it, and a credit stays as it was at admission. kept: it counts with the
+   * service it keeps, and a credit ages like the gains of those who would take the place (K08, K14); ours.
+   */
+  readonly sunkWork: "paper" | "kept";
+  /** Uses that the evict value counts: n_a of Eq. 11, or soon_a too, which knows of tasks in a tool (K01); ours. */
+  readonly reuseForecast: "paper" | "soon";
   /** K: caps admissions and preemptions of one decision separately. */
   readonly maxPerDecision: number;
   /** M: enumerate all prefix subsets up to this pool size. */

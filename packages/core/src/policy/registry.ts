@@ -7,7 +7,7 @@ import { peak } from "../reserve/peak.ts";
 import { program } from "../reserve/program.ts";
 import type { View } from "../view.ts";
 import { BASELINE_DEFAULTS, type AllOptions } from "./baseline-options.ts";
-import { DEFAULT_OPTIONS } from "./defaults.ts";
+import { DEFAULT_OPTIONS, GUARDED_OVERTAKES } from "./defaults.ts";
 import { fallbackId, fallbackReason } from "./fallback.ts";
 import type { Policy, PolicyOptions, Reserve } from "./policy.ts";
 import { part, type MakePolicy, type Recipe, type Recipes } from "./recipe.ts";
@@ -74,7 +74,8 @@ export function createPolicy(id: string, changes: PolicyChanges = {}): Policy | 
   if (found === null) return null;
   const { recipe, fit } = found;
   const { reserve: named, ...overrides } = changes;
-  const merged: AllOptions = { ...DEFAULTS, ...recipe.options, ...(fit === null ? {} : { fit }), ...overrides };
+  const fitted = fit === null ? {} : { fit, maxOvertakes: fit === "guarded" ? GUARDED_OVERTAKES : null };
+  const merged: AllOptions = { ...DEFAULTS, ...recipe.options, ...fitted, ...overrides };
   // Reserving no growth with a head-of-line order would retract and admit again for ever (algorithm 1.6).
   const options: AllOptions = named === "current" && merged.fit === "stop" ? { ...merged, fit: "over" } : merged;
   const reserve: Reserve = named === undefined ? part(recipe.reserve, options) : RESERVES[named];
@@ -118,7 +119,7 @@ export function describePolicy(policy: Policy): PolicyInfo {
     source,
     composition: { order: order.id, reserve: reserve.id, evict: evict.id, preempt: preempt.id },
     options,
-    knobs: ["fit", ...(recipe?.knobs ?? [])],
+    knobs: ["fit", "maxOvertakes", ...(recipe?.knobs ?? [])],
     experimentsOnly: recipe?.experimentsOnly === true,
   };
 }

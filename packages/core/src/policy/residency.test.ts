@@ -5,6 +5,7 @@ import { fixedSecondsToKeep } from "../evict/ttl-fixed.ts";
 import { mean } from "../reserve/mean.ts";
 import { engine } from "../reserve/engine.ts";
 import { current } from "../reserve/current.ts";
+import { peak } from "../reserve/peak.ts";
 import { program } from "../reserve/program.ts";
 import type { EntryState, State } from "../state.ts";
 import { step } from "../step.ts";
@@ -149,6 +150,26 @@ describe("reserves", () => {
     const view = createView(state, 0, mean);
     const need = (reserve: typeof mean, id: string) => reserve.need(view, state.waiting.get(id)!);
     expect([need(current, "r"), need(program, "r"), need(program, "long")]).toEqual([100, 150, 200]);
+  });
+
+  it("a receipt's reservation replaces the expected output, up to the client's limit", () => {
+    for (const [asked, newcomer] of [
+      [350, 350],
+      [9_000, 600],
+      [50, 132],
+    ] as const) {
+      const state = fresh();
+      for (const id of ["r", "s"]) ready(state, 0, id, { own: 100, max: 500, output: 200 });
+      step(state, { kind: "receiptUpdated", at: 0, task: "task-r", stage: null, hints: { reserveTokens: asked } });
+      for (const chosen of ["lpm-task", "topas-guarded", "kv-index-safe"]) {
+        const { admit: taken } = decide(state, policy(chosen), 0);
+        expect(taken.find(({ request }) => request === "r")?.needTokens).toBe(newcomer);
+        expect(taken.find(({ request }) => request === "s")?.needTokens).toBeLessThan(310);
+      }
+      admit(state, 1, "r", newcomer);
+      const view = createView(state, 1, peak);
+      expect(peak.promised(view, view.running)).toBe(Math.max(newcomer, asked === 50 ? 300 : 0));
+    }
   });
 
   it("oracle-reserve promises true lengths", () => {

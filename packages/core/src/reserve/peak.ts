@@ -1,14 +1,21 @@
 import { toBlocks } from "../config.ts";
 import type { Reserve } from "../policy/policy.ts";
-import { dynamicTokens } from "../state.ts";
+import { dynamicTokens, generatedTokens } from "../state.ts";
 import { meanNeed } from "./mean.ts";
 
-/** Peak of the predicted profile (algorithm 5.5): what ends early has given its cells back before the next peak. Newcomers pay in full. */
+/**
+ * Peak of the predicted profile (algorithm 5.5): what ends early has given its cells back before the next peak. Newcomers pay
+ * in full; a running call for which the receipt asked for more than is expected keeps that much.
+ */
 export const peak: Reserve = {
   id: "peak",
   need: meanNeed,
   promised(view, running) {
-    const profile = running.map((request) => ({ left: view.estimator.remainingTokens(request), held: dynamicTokens(request) }));
+    const { estimator } = view;
+    const profile = running.map((request) => ({
+      left: Math.max(estimator.remainingTokens(request), estimator.reservedOutputTokens(request) - generatedTokens(request)),
+      held: dynamicTokens(request),
+    }));
     return toBlocks(view.state.config, peakTokens(profile));
   },
 };

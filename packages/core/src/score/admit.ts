@@ -2,7 +2,7 @@ import type { PolicyOptions } from "../policy/policy.ts";
 import type { RequestState } from "../state.ts";
 import type { View } from "../view.ts";
 import { agingFactor } from "./aging.ts";
-import { createWeights, gainsLast, type Weight } from "./weights.ts";
+import { createWeights, keptShare, gainsLast, type Weight } from "./weights.ts";
 import { createWorth } from "./worth.ts";
 
 /** gain(r | H) of Eq. 6, 7 and 12 for the tasks of one decision; H = stages of the same task already taken. */
@@ -17,6 +17,8 @@ export interface Gains {
   weight(request: RequestState): Weight;
   /** g_i of a task that arrived then. */
   ageOf(arrivalSeconds: number): number;
+  /** g_i now over g_i when the running request was admitted. */
+  ageSince(request: RequestState): number;
   /** What one second of base adds to J_admit and to the credit: g_i, or 1 when aging is symmetric. */
   credit(age: number): number;
   /** Whether `base` stays as it is until the task has an event, for everyone with the same `scope`. */
@@ -37,8 +39,9 @@ export function createGains(view: View, options: PolicyOptions): Gains {
     const path = view.path(task.id)!;
     const deltas = worth.deltas(task, path, requests, completed);
     for (let i = 0; i < requests.length; i++) {
-      const floor = gainFloor * path.residual(requests[i]!.spec.stage);
-      out[i] = worth.value(task, path, Math.max(floor, deltas[i]!));
+      const whole = path.residual(requests[i]!.spec.stage);
+      const kept = keptShare(view, options, requests[i]!, whole);
+      out[i] = kept * worth.value(task, path, Math.max(gainFloor * whole, deltas[i]!));
     }
     return out;
   };
@@ -49,6 +52,11 @@ export function createGains(view: View, options: PolicyOptions): Gains {
     bases,
     weight,
     ageOf,
+    ageSince(request) {
+      const { arrival } = weight(request);
+      const admitted = request.admittedSeconds ?? view.nowSeconds;
+      return rho === 0 ? 1 : ageOf(arrival) / agingFactor(rho, admitted - arrival, scale);
+    },
     gain: (request, completed) => ageOf(weight(request).arrival) * base(request, completed),
     credit: options.ageTerms === "all" ? () => 1 : (age) => age,
     lasting: gainsLast(options),

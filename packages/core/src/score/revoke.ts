@@ -1,6 +1,12 @@
 import type { RequestState } from "../state.ts";
 
-/** J_revoke = factor * sum of the credits frozen at admission, Eq. 10, seconds. */
-export function revokeCost(preempted: readonly RequestState[], factor: number): number {
-  return factor * preempted.reduce((sum, request) => sum + request.creditSeconds, 0);
+const AS_ADMITTED = (): number => 1;
+
+/** J_revoke = factor * sum of the credits frozen at admission, Eq. 10, seconds; `agedBy`: what each counts for now. */
+export function revokeCost(
+  preempted: readonly RequestState[],
+  factor: number,
+  agedBy: (request: RequestState) => number = AS_ADMITTED,
+): number {
+  return factor * preempted.reduce((sum, request) => sum + request.creditSeconds * agedBy(request), 0);
 }

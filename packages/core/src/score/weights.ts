@@ -1,5 +1,6 @@
 import type { PolicyOptions } from "../policy/policy.ts";
-import type { RequestState, TaskState } from "../state.ts";
+import { overran } from "../graph/ahead.ts";
+import { generatedTokens, type RequestState, type TaskState } from "../state.ts";
 import type { View } from "../view.ts";
 import { createWorth } from "./worth.ts";
 
@@ -30,11 +31,6 @@ export function gainsLast(options: PolicyOptions): boolean {
 /** Later than any arrival: an age of 0. */
 const NO_AGE = Number.MAX_SAFE_INTEGER;
 
-function isOverBudget(task: TaskState): boolean {
-  for (const loop of task.loops.values()) if (loop.overrun) return true;
-  return false;
-}
-
 const NOTHING: ReadonlySet<string> = new Set();
 
 export function createWeights(view: View, options: PolicyOptions): (request: RequestState) => Weight {
@@ -52,13 +48,24 @@ export function createWeights(view: View, options: PolicyOptions): (request: Req
     }
     const { task } = weight;
     if (task === null || (lasting && weight.revision === task.revision)) return weight;
-    weight.arrival = isOverBudget(task) ? NO_AGE : task.arrivalSeconds;
+    weight.arrival = overran(task) ? NO_AGE : task.arrivalSeconds;
     const path = view.path(task.id)!;
     const whole = path.residual(request.spec.stage);
     const delta = worth.deltas(task, path, [request], NOTHING)[0]!;
-    weight.base = worth.value(task, path, Math.max(options.gainFloor * whole, delta));
-    weight.upper = worth.value(task, path, Math.max(1, options.gainFloor) * whole);
+    const kept = keptShare(view, options, request, whole);
+    weight.base = kept * worth.value(task, path, Math.max(options.gainFloor * whole, delta));
+    weight.upper = kept * worth.value(task, path, Math.max(1, options.gainFloor) * whole);
     weight.revision = task.revision;
     return weight;
   };
+}
+
+/**
+ * sunkWork kept: what a call was worth before it ran, over what its rest is worth. Service that it keeps over a preemption is
+ * no reason to put it behind those who never started.
+ */
+export function keptShare(view: View, { sunkWork }: PolicyOptions, request: RequestState, residualSeconds: number): number {
+  if (sunkWork === "paper" || request.preemptions === 0 || !(residualSeconds > 0)) return 1;
+  const { prefillSecondsPerToken: p, decodeSecondsPerToken: h } = view.state.config.speeds;
+  return 1 + (p * request.filledTokens + h * generatedTokens(request)) / residualSeconds;
 }

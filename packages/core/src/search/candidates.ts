@@ -22,7 +22,7 @@ export function searchSets(view: View, policy: Policy): SearchResult {
   const { options } = policy;
   const pool = buildPool(view, policy);
   const evaluator = createEvaluator(view, policy, pool);
-  const victims = victimsOf(view, policy, pool.groups);
+  const victims = victimsOf(view, policy, pool);
   const packer = createPacker(view, options, pool, victims);
   const scales: TermScales = scalesOf(view.state, options);
   const spread = options.normalise ? spreadOf() : null;

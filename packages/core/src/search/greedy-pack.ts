@@ -1,3 +1,4 @@
+import { overtakeLimit } from "../overtakes.ts";
 import type { PolicyOptions } from "../policy/policy.ts";
 import type { View } from "../view.ts";
 import { compareAge } from "./heads.ts";
@@ -50,8 +51,10 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const isTouched = new Uint8Array(kin.length);
   const kinTaken: (Uint8Array | undefined)[] = kin.map(() => undefined);
   /** Largest need a group can take now; -1: none. */
-  const limit = new Float64Array(groups.length);
+  const largest = new Float64Array(groups.length);
+  const limit = overtakeLimit(view, options);
   let run = 0;
+  let cursor = 0;
   let room = 0;
   let slots = 0;
   let holds = 0;
@@ -65,9 +68,10 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const stays = (set: Uint8Array, at: number): boolean => bare[at] === 1 || set[at] === 1;
   const setLimits = (set: Uint8Array): void => {
     for (let at = 0; at < groups.length; at++)
-      limit[at] = stays(set, at) && (holding[at] === 1 || slots > holds) ? room + extra[at]! : -1;
+      largest[at] = stays(set, at) && (holding[at] === 1 || slots > holds) ? room + extra[at]! : -1;
   };
-  const open = (rank: number): boolean => done[rank] !== run && need[rank]! <= limit[group[rank]!]!;
+  const open = (rank: number): boolean =>
+    done[rank] !== run && need[rank]! <= largest[group[rank]!]! && (limit === null || limit.allows(ranked[rank]!.request));
   const take = (set: Uint8Array, rank: number, gain: number): void => {
     const at = group[rank]!;
     room += extra[at]! - need[rank]!;
@@ -77,6 +81,7 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
     slots -= 1;
     setLimits(set);
     done[rank] = run;
+    if (limit?.take(ranked[rank]!.request) === true) cursor = 0;
     packer.taken[packer.count] = rank;
     packer.values[packer.count] = gain;
     packer.count += 1;
@@ -165,10 +170,11 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
     fill(set) {
       run += 1;
       packer.count = 0;
+      limit?.reset();
       for (const family of touched) isTouched[family] = 0;
       touched.length = 0;
       setLimits(set);
-      let cursor = 0;
+      cursor = 0;
       while (packer.count < most && slots > 0) {
         while (cursor < size && (!open(cursor) || (columns.kin[cursor]! >= 0 && isTouched[columns.kin[cursor]!] === 1)))
           cursor = holds === 0 && needBelow[cursor]! > room ? size : cursor + 1;

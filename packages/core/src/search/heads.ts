@@ -20,7 +20,7 @@ const MOST_HEADS = 64;
 
 export function bestHeads(view: View, gains: Gains, waiting: readonly RequestState[], group: number, byDensity: boolean): Head[] {
   const long = waiting.length > MOST_HEADS;
-  const weights = waiting.map(gains.weight);
+  const weights = waiting.map((request) => gains.weight(request));
   const worths = new Float64Array(waiting.length);
   const ages = new Float64Array(waiting.length);
   let oldest = 0;

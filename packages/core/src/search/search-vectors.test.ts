@@ -42,7 +42,7 @@ describe("eight equal branches", () => {
     const view = createView(branches(8), 0, mean);
     const bare = policy("topas", { beta: 0, rho: 0, gainFloor: 0 });
     const pool = buildPool(view, bare);
-    const packer = createPacker(view, bare.options, pool, victimsOf(view, bare, pool.groups));
+    const packer = createPacker(view, bare.options, pool, victimsOf(view, bare, pool));
     const set = Uint8Array.from(pool.groups, (_, i) => (i < k ? 1 : 0));
     expect(packer.open(set)).toBe(true);
     packer.fill(set);

@@ -73,7 +73,7 @@ describe("the joint search", () => {
         const chosen = policy(id, { maxPerDecision: 4 });
         const view = createView(state, 20, mean);
         const pool = buildPool(view, chosen);
-        const packer = createPacker(view, chosen.options, pool, victimsOf(view, chosen, pool.groups));
+        const packer = createPacker(view, chosen.options, pool, victimsOf(view, chosen, pool));
         const evaluator = createEvaluator(view, chosen, pool);
         let best = evaluator.idleReuseSeconds;
         for (let bits = 0; bits < 2 ** pool.groups.length; bits++) {
@@ -141,7 +141,9 @@ describe("the joint search", () => {
   it("without preemption never preempts, and guarded with no victim allowed is exactly that", () => {
     fc.assert(
       fc.property(worldConfig, history, (setup, commands) => {
-        const quiet = play(setup, policy("topas-nopre", { reserve: "peak" }), commands).world.decisions;
+        const { sunkWork, reuseForecast, maxOvertakes } = policy("topas-guarded").options;
+        const serving = { reserve: "peak", sunkWork, reuseForecast, maxOvertakes } as const;
+        const quiet = play(setup, policy("topas-nopre", serving), commands).world.decisions;
         expect(quiet.every(({ preempt }) => preempt.length === 0)).toBe(true);
         const guard = { young: 0.5, times: 0 };
         const guarded = play(setup, policy("topas-guarded", { victimGuard: guard }), commands).world.decisions;

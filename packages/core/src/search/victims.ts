@@ -4,7 +4,7 @@ import { redoMode } from "../score/redo.ts";
 import { revokeCost } from "../score/revoke.ts";
 import type { RequestState } from "../state.ts";
 import { roomAfter, type View } from "../view.ts";
-import type { Group } from "./pool.ts";
+import type { Pool } from "./pool.ts";
 import { createSetKeys, type SetKey } from "./set-key.ts";
 
 /** What it means to preempt all running requests of a group, worked out once per decision. */
@@ -20,13 +20,14 @@ export interface Victims {
   roomWithout(leaving: Uint8Array): number;
 }
 
-export function victimsOf(view: View, policy: Policy, groups: readonly Group[]): Victims {
+export function victimsOf(view: View, policy: Policy, { groups, gains }: Pick<Pool, "groups" | "gains">): Victims {
   const { options, preempt } = policy;
   const config = { ...view.state.config, redo: redoMode(view.state.config, options) };
   const count = Int32Array.from(groups, (group) => group.running.length);
   const rooms = new Map<SetKey, number>();
   const keyOf = createSetKeys(groups.length);
   const may = (request: RequestState): boolean => preempt.eligible(view, request, options);
+  const agedBy = (request: RequestState): number => (options.sunkWork === "paper" ? 1 : gains.credit(gains.ageSince(request)));
   return {
     count,
     eligible: Uint8Array.from(groups, ({ running, prefix }) =>
@@ -35,7 +36,7 @@ export function victimsOf(view: View, policy: Policy, groups: readonly Group[]):
     redo: Float64Array.from(groups, ({ running }) =>
       running.reduce((sum, request) => sum + redoSeconds(config, request, options.redoBill), 0),
     ),
-    revoke: Float64Array.from(groups, ({ running }) => revokeCost(running, options.revokeFactor)),
+    revoke: Float64Array.from(groups, ({ running }) => revokeCost(running, options.revokeFactor, agedBy)),
     roomWithout(leaving) {
       const key = keyOf(leaving);
       let room = rooms.get(key);

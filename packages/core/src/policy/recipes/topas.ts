@@ -1,9 +1,10 @@
-import { reuseValue } from "../../evict/reuse-value.ts";
+import { reuseValue, reuseValueSoon } from "../../evict/reuse-value.ts";
 import { topas } from "../../order/topas.ts";
 import { overflowOnly, setLeave } from "../../preempt/voluntary.ts";
 import { mean } from "../../reserve/mean.ts";
 import { peak } from "../../reserve/peak.ts";
 import type { AllOptions } from "../baseline-options.ts";
+import { GUARDED_OVERTAKES } from "../defaults.ts";
 import type { Recipe, Recipes } from "../recipe.ts";
 
 const PAPER = "TOPAS, arXiv 2608.25523, Eq. 6-14";
@@ -14,6 +15,8 @@ const KNOBS: readonly (keyof AllOptions)[] = [
   "gainFloor",
   "revokeFactor",
   "victimGuard",
+  "sunkWork",
+  "reuseForecast",
   "maxPerDecision",
   "enumerateUpTo",
   "workConserving",
@@ -33,7 +36,7 @@ function joint(description: string, options: Partial<AllOptions> = {}, source = 
     source,
     order: topas,
     reserve: mean,
-    evict: reuseValue,
+    evict: ({ reuseForecast }) => (reuseForecast === "soon" ? reuseValueSoon : reuseValue),
     preempt: setLeave,
     options,
     knobs: [...new Set([...KNOBS, ...own])],
@@ -71,8 +74,13 @@ export const TOPAS: Recipes = {
   "topas-area": joint("topas with value as share of the remaining KV area.", { value: "areaShare" }),
   "topas-corr": joint("topas with residuals correlated by task difficulty.", { difficulty: "correlated" }),
   "topas-guarded": joint(
-    "topas that preempts only early victims, each at most twice; peak reserve.",
-    { victimGuard: { young: 0.5, times: 2 } },
+    "topas that preempts only early victims, each at most twice, forgets no work done and bounds overtaking; peak reserve.",
+    {
+      victimGuard: { young: 0.5, times: 2 },
+      sunkWork: "kept",
+      reuseForecast: "soon",
+      maxOvertakes: GUARDED_OVERTAKES,
+    },
     `${PAPER}, repaired`,
     { reserve: peak },
   ),
