@@ -1,4 +1,4 @@
-import type { CoreConfig, Speeds } from "../config.ts";
+import { toBlocks, type CoreConfig, type Speeds } from "../config.ts";
 import type { EntryState, RequestState } from "../state.ts";
 import { generatedTokens } from "../state.ts";
 
@@ -33,6 +33,6 @@ export function redoSeconds(config: CoreConfig, request: RequestState, bill: "ac
     case "reprefill":
       return finite(p * (request.filledTokens + request.decodedTokens));
     case "swap":
-      return 2 * copySeconds(config.speeds, request.filledTokens + request.decodedTokens);
+      return 2 * copySeconds(config.speeds, toBlocks(config, request.filledTokens + request.decodedTokens));
   }
 }
