@@ -46,6 +46,13 @@ test("streams are reproducible and independent of what was drawn", () => {
   expect(mean(Array.from({ length: 20_000 }, () => one.exponential(3)))).toBeCloseTo(3, 1);
 });
 
+test("first draws of streams with neighbouring labels are independent", () => {
+  const root = createRng(1);
+  const first = Array.from({ length: 4_000 }, (_, i) => root.split(`x/${i}`).float() - 0.5);
+  expect(Math.abs(mean(first))).toBeLessThan(0.02);
+  expect(12 * Math.abs(mean(first.slice(1).map((value, i) => value * first[i]!)))).toBeLessThan(0.06);
+});
+
 test("statistics", () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
   expect(quantile([1, 2, 3, 4, 5], 0.9)).toBeCloseTo(4.6, 12);

@@ -29,9 +29,16 @@ export function createRng(seed: number): Rng {
   };
 }
 
-/** FNV-1a over the label, started from the seed. */
+/** FNV-1a over the label, started from the seed, then mixed: labels that differ in few bits must not give seeds that do. */
 function hashLabel(seed: number, label: string): number {
   let hash = (0x811c9dc5 ^ seed) | 0;
   for (let i = 0; i < label.length; i++) hash = Math.imul(hash ^ label.charCodeAt(i), 0x01000193);
-  return hash ^ (hash >>> 15);
+  return mix32(hash);
+}
+
+/** Finaliser of MurmurHash3 (public domain). */
+function mix32(value: number): number {
+  let hash = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }
