@@ -1,6 +1,6 @@
 import { createState, step } from "@topas/core";
 import type { CoreEvent, Graph, PolicyChanges, State } from "@topas/core";
-import type { Engine, EngineDescription } from "@topas/engines";
+import type { CallEnd, Engine, EngineDescription } from "@topas/engines";
 import { GatewayError } from "./errors.ts";
 import { coreConfig } from "./loop/engine-view.ts";
 import { admissible, withoutVolatilePrefix } from "./loop/door.ts";
@@ -9,11 +9,13 @@ import { newCounters } from "./loop/counters.ts";
 import { onEngineEvent } from "./loop/engine-events.ts";
 import { RecordBook, explanation, type CallRecord } from "./loop/records.ts";
 import { SessionMemory } from "./loop/session-memory.ts";
+import { Shadow } from "./loop/shadow.ts";
 import { snapshot } from "./loop/snapshot.ts";
 import { TaskBook, type OpenTask } from "./loop/task-book.ts";
 import { createPrefixWatch } from "./identify/prefix-watch.ts";
 import { scopedTaskId } from "./identify/frame.ts";
 import type { WorkflowStore } from "./workflows.ts";
+import type { Journal } from "./journal.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import { tellTask, type TaskIdentity } from "./loop/tell-core.ts";
 import type { Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
@@ -32,6 +34,9 @@ export interface LoopOptions {
   readonly explainKeep?: number;
   /** Declared workflows and receipt revisions; told when a task ends. */
   readonly workflows?: WorkflowStore;
+  readonly journal?: Journal;
+  /** A policy that is asked at every decision without acting; its differences go to the journal. */
+  readonly shadow?: string;
   /** Learned lengths that survive restarts. */
   readonly profiles?: ProfileStore;
   /** Monotonic seconds. */
@@ -59,6 +64,7 @@ export class Loop implements Scheduler {
   description: EngineDescription;
   engineUp = true;
   lastMovedSeconds: number;
+  readonly shadow: Shadow | null;
   private readonly decider: Decider;
   closed = false;
   private readonly tick: NodeJS.Timeout;
@@ -71,6 +77,8 @@ export class Loop implements Scheduler {
     this.description = options.engine.describe();
     this.state = createState(coreConfig(this.description), options.profiles?.load());
     this.decider = new Decider(this, options.policy);
+    this.shadow =
+      options.shadow === undefined || options.journal === undefined ? null : new Shadow(this, options.shadow, options.journal);
     this.tasks = new TaskBook(options.taskIdleSeconds ?? 600);
     this.records = new RecordBook(options.explainKeep ?? 10_000);
     this.lastMovedSeconds = this.now();
@@ -211,6 +219,7 @@ export class Loop implements Scheduler {
     this.options.profiles?.flush(this.state.profile);
     await this.engine_.close();
     this.unsubscribe();
+    await this.options.journal?.close();
   }
 
   apply(event: CoreEvent): void {
@@ -223,14 +232,15 @@ export class Loop implements Scheduler {
   }
 
   /** The call has its terminal event. Everything it held is released here, once, before the client hears of it. */
-  settle(record: CallRecord, outcome: "finished" | "failed" | "cancelled", retainedTokens: number): void {
+  settle(record: CallRecord, outcome: "finished" | "failed" | "cancelled", end: Pick<CallEnd, "reason" | "usage">): void {
     const now = this.now();
+    this.options.journal?.call(record, end, now);
     const { id, identity } = record.call;
     this.waiting.delete(id);
     this.running.delete(id);
     this.records.finish(record, now);
     this.lastMovedSeconds = now;
-    if (outcome === "finished") this.apply({ kind: "roundDone", at: now, request: id, retainedTokens });
+    if (outcome === "finished") this.apply({ kind: "roundDone", at: now, request: id, retainedTokens: end.usage.retainedTokens });
     else this.apply({ kind: outcome, at: now, request: id });
     this.counters_[`calls_${outcome}_total`]++;
     const task = this.tasks.get(identity.task);
@@ -246,7 +256,6 @@ export class Loop implements Scheduler {
   endUnsubmitted(record: CallRecord, reason: "cancelled" | "failed", error?: GatewayError): void {
     // A settled record forgets its call, the sink included.
     const { sink } = record.call;
-    this.settle(record, reason, 0);
     const usage = {
       promptTokens: null,
       cachedTokens: null,
@@ -255,6 +264,7 @@ export class Loop implements Scheduler {
       redoneTokens: null,
       retainedTokens: 0,
     };
+    this.settle(record, reason, { reason, usage });
     sink.end({
       reason,
       usage,

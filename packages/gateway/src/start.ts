@@ -6,11 +6,12 @@ import { identifyReceipt } from "./identify/out-of-band.ts";
 import { identify } from "./identify.ts";
 import { Loop, type LoopOptions } from "./loop.ts";
 import type { GatewayLimits } from "./options.ts";
+import { openJournal } from "./journal.ts";
 import { createProfileFile } from "./profile-store.ts";
 import { buildGateway } from "./server.ts";
 import { createWorkflowStore, parseWorkflow } from "./workflows.ts";
 
-export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows" | "log" | "profiles"> {
+export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflows" | "log" | "profiles" | "journal"> {
   /** Not yet started. */
   readonly engine: Engine;
   readonly host: string;
@@ -20,6 +21,8 @@ export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflow
   readonly keys: ReadonlyMap<string, string>;
   readonly adminToken?: string;
   readonly limits?: Partial<GatewayLimits>;
+  /** File to append the journal to (docs/journal.md); needed by `shadow`. */
+  readonly journalFile?: string;
   /** File for learned lengths; absent: learned anew by every process. */
   readonly profileFile?: string;
   /** pino level on stderr, or "silent". */
@@ -47,8 +50,16 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
       if (app === null) told.push([message, data]);
       else app.log.warn(data, message);
     };
+    const header = {
+      policy: options.policy,
+      shadow: options.shadow ?? null,
+      engine: description.engine,
+      model: description.model,
+      budgetTokens: description.kvBudgetTokens,
+    };
     loop = new Loop({
       ...options,
+      ...(options.journalFile === undefined ? {} : { journal: openJournal(options.journalFile, header, warn) }),
       ...(options.profileFile === undefined ? {} : { profiles: createProfileFile(options.profileFile, warn) }),
       workflows,
       nowSeconds: clock.nowSeconds,

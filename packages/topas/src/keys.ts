@@ -1,3 +1,5 @@
+import { UsageError } from "./friendly.ts";
+
 /**
  * `TOPAS_KEYS`: `key:tenant` pairs separated by commas. A key without a tenant is its own tenant "default".
  * @throws Error naming the pair at fault, never the key itself.
@@ -13,7 +15,7 @@ export function parseKeys(text: string | undefined): ReadonlyMap<string, string>
     const key = cut < 0 ? pair : pair.slice(0, cut);
     const tenant = cut < 0 ? "default" : pair.slice(cut + 1);
     if (key.length < 8 || tenant === "")
-      throw new Error(`TOPAS_KEYS: pair ${i + 1} must be key:tenant with a key of 8 characters or more`);
+      throw new UsageError(`TOPAS_KEYS: pair ${i + 1} must be key:tenant with a key of 8 characters or more`);
     keys.set(key, tenant);
   }
   return keys;

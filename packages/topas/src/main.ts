@@ -5,6 +5,7 @@ import { experimentCommand } from "./commands/experiment.ts";
 import { gateCommand } from "./commands/gate.ts";
 import { policiesCommand } from "./commands/policies.ts";
 import { simCommand } from "./commands/sim.ts";
+import { replayCommand } from "./commands/replay.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { friendly } from "./friendly.ts";
 
@@ -19,6 +20,7 @@ benchCommand(program);
 experimentCommand(program);
 gateCommand(program);
 simCommand(program);
+replayCommand(program);
 
 try {
   await program.parseAsync();

@@ -33,7 +33,7 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
         tokens.set(generated, prompt.tokens.length);
         loop.sessions.remember(identity.session, tokens);
       }
-      loop.settle(record, finished ? "finished" : end.reason === "cancelled" ? "cancelled" : "failed", end.usage.retainedTokens);
+      loop.settle(record, finished ? "finished" : end.reason === "cancelled" ? "cancelled" : "failed", end);
       sink.end(end);
     },
   };

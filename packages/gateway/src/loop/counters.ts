@@ -35,6 +35,10 @@ export const newCounters = () => ({
   tasks_expired_total: 0,
   unknown_cached_total: 0,
   volatile_prefix_total: 0,
+  shadow_decisions_total: 0,
+  shadow_differences_total: 0,
+  shadow_seconds_total: 0,
+  shadow_errors_total: 0,
 });
 
 export type Counters = ReturnType<typeof newCounters>;

@@ -72,6 +72,7 @@ export class Decider {
     const decision = decide(loop.state, this.policy, now);
     loop.counters_.decisions_total++;
     loop.counters_.decision_seconds_total += loop.now() - now;
+    if (pass === 0) loop.shadow?.compare(decision, now);
     if (pass === 0 || decision.admit.length > 0) loop.records.note(decision, loop.waiting, now);
     this.wakeAt(decision.wakeAtSeconds, now);
     if (isEmpty(decision)) return false;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { UsageError } from "../friendly.ts";
 import { cacheDirectory, createEngine } from "../engine-choice.ts";
 import { startGateway } from "@topas/gateway";
 import { Option, type Command } from "commander";
@@ -13,6 +14,8 @@ interface ServeFlags extends EngineFlags {
   readonly queueDeadline: number;
   readonly log: string;
   readonly profile: string | false;
+  readonly journal?: string;
+  readonly shadow?: string;
 }
 
 /** `topas serve`: what `npm start` runs. */
@@ -25,11 +28,17 @@ export function serveCommand(program: Command): void {
       .option("--port <n>", "port to listen on; 0 = any free one", whole(0, 65_535), 8900)
       .option("--policy <id>", "scheduling policy; passthrough = off", "topas")
       .option("--queue-limit <n>", "waiting calls beyond this get 429", whole(1), 1024)
+      .option("--profile <file>", "where learned lengths are kept between runs", join(cacheDirectory(), "profile.json"))
+      .option("--no-profile", "learn anew")
+      .option("--journal <file>", "append one line per finished call (docs/journal.md); see topas replay")
+      .option("--shadow <policy>", "journal where this policy would have decided otherwise, without acting")
       .option("--queue-deadline <seconds>", "a call that waited this long gets 429", whole(1), 600)
       .addOption(
         new Option("--log <level>", "log level on stderr").choices(["silent", "error", "warn", "info", "debug"]).default("warn"),
       ),
   ).action(async (flags: ServeFlags) => {
+    if (flags.shadow !== undefined && flags.journal === undefined)
+      throw new UsageError("--shadow writes to the journal: name it with --journal FILE");
     const engine = await createEngine(engineChoice(flags));
     const gateway = await startGateway({
       engine,
@@ -41,6 +50,8 @@ export function serveCommand(program: Command): void {
       keys: parseKeys(process.env["TOPAS_KEYS"]),
       ...(process.env["TOPAS_ADMIN_TOKEN"] === undefined ? {} : { adminToken: process.env["TOPAS_ADMIN_TOKEN"] }),
       logLevel: flags.log,
+      ...(flags.journal === undefined ? {} : { journalFile: flags.journal }),
+      ...(flags.shadow === undefined ? {} : { shadow: flags.shadow }),
       ...(flags.profile === false ? {} : { profileFile: flags.profile }),
     });
     console.log(banner(gateway.url, gateway.loop.policyId, engine.describe()));
