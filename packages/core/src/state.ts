@@ -177,8 +177,9 @@ export interface TaskState {
   readonly stages: Map<string, StageState>;
   /** By component index of the graph. */
   readonly loops: Map<number, LoopState>;
-  /** Counts its events: what was derived from an older one is stale. */
+  /** Counts its events: what was derived from an older one is stale. Being admitted changes no length, so it has a count of its own. */
   revision: number;
+  admissions: number;
   /** Over finished calls: sum of ln(output / profile mean) and of its square (difficulty, algorithm 2.6). */
   readonly outcome: { calls: number; logSum: number; logSquares: number };
   /** Undeclared structure: its first agent, and the specialists' longest path since that agent's last call (2.8). */

@@ -76,12 +76,14 @@ function commitAdmit(state: State, action: AdmitAction): void {
     if (prefix.phase === "absent") prefix.phase = "loading";
     if (prefix.phase === "loading") prefix.loadFor = "requests";
   }
+  const reused = request.reusedTokens;
   continueSession(state, id);
   if (request.swappedTokens === 0) recountCells(state, request);
   const task = state.tasks.get(request.spec.task);
   const stage = task?.stages.get(request.spec.stage);
   if (stage !== undefined) stage.status = "running";
-  if (task !== undefined) task.revision += 1;
+  if (task !== undefined) task.admissions += 1;
+  if (task !== undefined && request.reusedTokens !== reused) task.revision += 1;
   state.admissions.push({ request: id, readySeq: request.readySeq, admitSeq: request.admitSeq });
   if (state.admissions.length > ADMISSION_LOG) state.admissions.splice(0, state.admissions.length - ADMISSION_LOG);
 }

@@ -63,6 +63,8 @@ export function applyPreempted(state: State, id: string, by: "us" | "engine", ke
     if (request.pendingMode === "swap" && !(keptTokens > 0) && request.swappedTokens > 0) {
       request.redoneTokens += request.decodedTokens;
       request.decodedTokens = request.filledTokens = request.swappedTokens = 0;
+      const task = state.tasks.get(request.spec.task);
+      if (task !== undefined) task.revision += 1;
     }
     request.pendingMode = null;
     return;
@@ -102,8 +104,11 @@ export function applyEngineLost(state: State): void {
     state.ledger.pendingFree -= request.pendingFreeTokens;
     request.pendingFreeTokens = 0;
     request.pendingMode = null;
-    if (request.swappedTokens > 0) request.redoneTokens += request.decodedTokens;
-    if (request.swappedTokens > 0) request.decodedTokens = request.filledTokens = request.swappedTokens = 0;
+    if (request.swappedTokens === 0) continue;
+    const task = state.tasks.get(request.spec.task);
+    if (task !== undefined) task.revision += 1;
+    request.redoneTokens += request.decodedTokens;
+    request.decodedTokens = request.filledTokens = request.swappedTokens = 0;
   }
   const entries = [...state.entries.values()];
   for (const entry of entries) if (entry.kind === "session") makeAbsent(state, entry, false);

@@ -23,6 +23,7 @@ export function applyTaskArrived(state: State, spec: TaskSpec): void {
     stages: new Map(),
     loops: new Map(),
     revision: 0,
+    admissions: 0,
     outcome: { calls: 0, logSum: 0, logSquares: 0 },
     lead: null,
     lastStage: null,

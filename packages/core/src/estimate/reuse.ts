@@ -9,6 +9,7 @@ import { stepsAhead } from "./steps.ts";
 /** What one task makes likely, kept until its next event. Agents, since a prefix may change under them. */
 export interface TaskReuse {
   readonly revision: number;
+  readonly admissions: number;
   readonly soon: ReadonlyMap<string, number>;
   readonly steps: ReadonlyMap<string, number>;
 }
@@ -55,9 +56,10 @@ function prefixOf(state: State, task: TaskState, agent: string): EntryId | undef
 function reuseOf(view: View, task: TaskState): TaskReuse {
   const { reuse } = cacheOf(view.state);
   const known = reuse.get(task);
-  if (known?.revision === task.revision) return known;
+  if (known?.revision === task.revision && known.admissions === task.admissions) return known;
   const fresh: TaskReuse = {
     revision: task.revision,
+    admissions: task.admissions,
     soon: soonAgents(view, task),
     steps: stepsAhead(task),
   };
