@@ -42,7 +42,13 @@ it("one line a call, whatever its end, with the shadow's differences, and no tex
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-  expect(lines[0]).toMatchObject({ spec: "topas.journal/1", kind: "header", policy: "fcfs", shadow: "random-o", budgetTokens: 400 });
+  expect(lines[0]).toMatchObject({
+    spec: "topas.journal/1",
+    kind: "header",
+    policy: "fcfs",
+    shadow: "random-o",
+    budgetTokens: 400,
+  });
   const calls = lines.filter((line) => line["kind"] === "call");
   expect(calls.filter((line) => line["outcome"] === "done")).toHaveLength(12);
   expect(new Set(calls.map((line) => line["id"])).size).toBe(calls.length);
