@@ -27,7 +27,7 @@ export type { RulesId, SglangRules, StockRulesId, VllmRules } from "./rules/rule
 export { budgetOf } from "./sim-config.ts";
 export type { SimConfig } from "./sim-config.ts";
 export { simulate } from "./simulate.ts";
-export type { CallResult, SimResult } from "./simulate.ts";
+export type { CallResult, OpenCall, SimResult } from "./simulate.ts";
 export type { DrawnLengths, Facts, FixedLengths, ServingMetric, ServingPoint, ValidationRow } from "./validate/facts.ts";
 export { servingRows } from "./validate/serving.ts";
 export { closedFormRows, validate } from "./validate/validate.ts";

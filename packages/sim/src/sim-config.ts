@@ -4,7 +4,9 @@ import type { RecorderOptions } from "./engine/recorder.ts";
 import type { Profile } from "./model/profile.ts";
 import { referenceSpeeds } from "./model/speeds.ts";
 import type { RulesId } from "./rules/rules.ts";
-import type { SimAgent, SimTask } from "./task.ts";
+import { decodeSeconds, prefillSeconds } from "./model/step-time.ts";
+import type { SimAgent, SimStage, SimTask } from "./task.ts";
+import { callsOf } from "./workload/capacity.ts";
 
 export interface SimConfig {
   readonly profile: Profile;
@@ -23,6 +25,8 @@ export interface SimConfig {
   readonly maxRunning?: number;
   /** Keep the private KV of stages with several rounds between rounds (controlled engine; stock caches decide themselves). */
   readonly keepSessions?: boolean;
+  /** Virtual time at which an unfinished run is stopped. Default: far behind what any run needs that gets anywhere. */
+  readonly horizonSeconds?: number;
   /** Check every invariant after every event. Slow; on in tests. */
   readonly check?: boolean;
   readonly onEvent?: (state: State, event: CoreEvent) => void;
@@ -51,6 +55,25 @@ export function policyOf(config: SimConfig): Policy | null {
   if (!isJoint(config.rules) && policy.options.governs && policy.preempt.voluntary)
     throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules oracle`);
   return policy;
+}
+
+/** Arrivals end, so work runs out: by then 20 times over, or 4 times over if every call ran alone, one after another. */
+const ARRIVAL_SPANS = 20;
+const SERIAL_SPANS = 4;
+
+export function horizonOf({ horizonSeconds, profile, agents, tasks }: SimConfig): number {
+  if (horizonSeconds !== undefined) return horizonSeconds;
+  const last = tasks.reduce((most, { arrivalSeconds }) => Math.max(most, arrivalSeconds), 0);
+  let serial = tasks.reduce((sum, { stages }) => sum + waitSeconds(stages), 0);
+  for (const { prefixTokens, historyTokens, promptTokens, outputTokens } of callsOf({ agents, tasks })) {
+    const context = prefixTokens + historyTokens + promptTokens;
+    serial += prefillSeconds(profile, context) + outputTokens * decodeSeconds(profile, 1, context + outputTokens);
+  }
+  return Math.max(ARRIVAL_SPANS * last, last + SERIAL_SPANS * serial);
+}
+
+function waitSeconds(stages: readonly SimStage[]): number {
+  return stages.reduce((sum, { rounds }) => sum + rounds.reduce((all, { toolWaitSeconds }) => all + toolWaitSeconds, 0), 0);
 }
 
 export function coreConfig(config: SimConfig): CoreConfig {

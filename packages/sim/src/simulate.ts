@@ -10,7 +10,7 @@ import { TaskRunner, type TaskCall, type TaskRecord } from "./engine/task-runner
 import type { JointEngine } from "./rules/joint.ts";
 import type { JointListener } from "./rules/joint-types.ts";
 import { POOL_MARGIN_TOKENS, type RulesId } from "./rules/rules.ts";
-import { coreConfig, policyOf, type SimConfig } from "./sim-config.ts";
+import { coreConfig, horizonOf, policyOf, type SimConfig } from "./sim-config.ts";
 import type { SimTask } from "./task.ts";
 
 export interface CallResult {
@@ -30,6 +30,20 @@ export interface CallResult {
   readonly preemptions: number;
 }
 
+/** A call that was ready and not finished when the run was stopped. */
+export interface OpenCall {
+  readonly id: string;
+  readonly task: string;
+  readonly agent: string;
+  readonly promptTokens: number;
+  readonly readySeconds: number;
+  readonly admittedSeconds: number | null;
+  readonly firstTokenSeconds: number | null;
+  readonly cachedTokens: number;
+  readonly redoneTokens: number;
+  readonly preemptions: number;
+}
+
 export interface SimResult {
   readonly rules: RulesId;
   readonly policy: string | null;
@@ -38,14 +52,23 @@ export interface SimResult {
   readonly tasks: readonly TaskRecord[];
   readonly endSeconds: number;
   readonly recorder: Recorder;
+  /** Tasks not over at `endSeconds`: none, unless the run was stopped. */
+  readonly openTasks: readonly SimTask[];
+  readonly openCalls: readonly OpenCall[];
+  /** True: the horizon came before the last task was over. Times of `tasks` are then those of the survivors. */
+  readonly stopped: boolean;
   readonly movedBytes: number;
+  /** Time the copy channel was at work. */
+  readonly moveSeconds: number;
   readonly decisions: number;
+  /** Decisions after which something waited; null when no policy decides who is admitted. */
+  readonly contendedDecisions: number | null;
   /** Counters of the core, empty without a policy. */
   readonly counters: Readonly<Record<string, number>>;
   readonly stepHash: string;
 }
 
-/** Runs every task to its end in virtual time. Equal configurations give byte-identical results. */
+/** Runs every task to its end, or up to the horizon, in virtual time. Equal configurations give byte-identical results. */
 export function simulate(config: SimConfig): SimResult {
   return new Simulation(config).run();
 }
@@ -60,6 +83,8 @@ class Simulation {
   private readonly core: CoreConfig;
   private readonly live = new Map<string, TaskCall>();
   private readonly fresh: TaskCall[] = [];
+  /** Of a stock engine without a policy. */
+  private readonly submitted = new Map<string, Call>();
   private readonly calls: CallResult[] = [];
   private readonly tasks: TaskRecord[] = [];
 
@@ -100,9 +125,12 @@ class Simulation {
   run(): SimResult {
     const { clock, engine, governor } = this;
     let stepEnds: number | null = null;
+    const horizon = horizonOf(this.config);
     let now = 0;
     for (;;) {
       const due = clock.nextSeconds();
+      if (Math.min(stepEnds ?? Infinity, due ?? Infinity) > horizon && (stepEnds ?? due) !== null)
+        return this.result(horizon, true);
       if (stepEnds !== null && (due === null || stepEnds <= due)) {
         now = stepEnds;
         clock.nowSeconds = now;
@@ -127,13 +155,14 @@ class Simulation {
       }
     }
     if (this.live.size > 0) throw new Error(`stalled at ${now} s with ${this.live.size} calls open`);
-    return this.result(now);
+    return this.result(now, false);
   }
 
   /** Calls of one instant reach a stock engine in the order of their ids, as a gateway sends them. */
   private submitFresh(now: number): void {
     if (this.fresh.length === 0) return;
-    for (const call of this.fresh.toSorted((a, b) => (a.id < b.id ? -1 : 1))) this.engine.submit(call.spec, now);
+    for (const call of this.fresh.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+      this.submitted.set(call.id, this.engine.submit(call.spec, now));
     this.fresh.length = 0;
   }
 
@@ -142,9 +171,27 @@ class Simulation {
     return this.clock.nextSeconds() === null && this.governor?.isDue !== true;
   }
 
-  private result(now: number): SimResult {
+  private openCall(call: TaskCall): OpenCall {
+    const live = this.submitted.get(call.id) ?? this.governor?.liveOf(call.id) ?? null;
+    const reached = (seconds = -1): number | null => (seconds < 0 ? null : seconds);
+    return {
+      id: call.id,
+      task: call.task.id,
+      agent: call.agent,
+      promptTokens: (call.prefix?.tokens ?? 0) + call.ownPromptTokens,
+      readySeconds: call.readySeconds,
+      admittedSeconds: reached(live?.admittedSeconds),
+      firstTokenSeconds: reached(live?.firstTokenSeconds),
+      cachedTokens: live?.cachedTokens ?? 0,
+      redoneTokens: live?.redoneTokens ?? 0,
+      preemptions: live?.preemptions ?? 0,
+    };
+  }
+
+  private result(now: number, stopped: boolean): SimResult {
     const { config, engine, governor } = this;
     const { recorder } = engine.machine;
+    const over = new Set(this.tasks.map(({ task }) => task));
     return {
       rules: config.rules,
       policy: config.policy ?? null,
@@ -153,7 +200,12 @@ class Simulation {
       tasks: this.tasks,
       endSeconds: now,
       recorder,
+      openTasks: config.tasks.filter((task) => !over.has(task)),
+      openCalls: [...this.live.values()].map((call) => this.openCall(call)),
+      stopped,
       movedBytes: engine.channel.movedBytes,
+      moveSeconds: engine.channel.busySeconds,
+      contendedDecisions: governor?.governs === true ? governor.contended : null,
       decisions: governor?.decisions ?? 0,
       counters: governor?.state.counters ?? {},
       stepHash: recorder.hash(),
@@ -194,6 +246,7 @@ class Simulation {
   private callDone(live: Call, at: number): void {
     const call = this.live.get(live.spec.id)!;
     this.live.delete(call.id);
+    this.submitted.delete(call.id);
     const {
       promptTokens,
       outputTokens,

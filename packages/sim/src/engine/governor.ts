@@ -44,6 +44,8 @@ interface Told {
 export class Governor {
   readonly state: State;
   decisions = 0;
+  /** Decisions after which something waited that was not admitted. */
+  contended = 0;
   private readonly options: GovernorOptions;
   private readonly calls = new Map<string, Told>();
   private readonly running = new Set<Told>();
@@ -77,6 +79,11 @@ export class Governor {
     this.send({ kind: "roundDone", at: atSeconds, request: live.spec.id, retainedTokens });
   }
 
+  /** False: the policy sends everything on to the engine's own queue. */
+  get governs(): boolean {
+    return this.options.policy.options.governs;
+  }
+
   /** True: an event of this instant asks for a decision. */
   get isDue(): boolean {
     return this.due;
@@ -87,6 +94,11 @@ export class Governor {
     this.due = false;
     this.flush(atSeconds);
     for (let pass = 0; pass < PASSES_PER_INSTANT; pass++) if (!this.once(atSeconds)) break;
+  }
+
+  /** The engine's side of a call that was handed over. */
+  liveOf(id: string): Call | null {
+    return this.calls.get(id)?.live ?? null;
   }
 
   /** What a joint engine reports. */
@@ -132,8 +144,10 @@ export class Governor {
     this.wake(decision.wakeAtSeconds, atSeconds);
     if (joint !== null) joint.keep = decision.keep;
     const { preempt, evict, load, admit } = decision;
-    if (preempt.length + evict.length + load.length + admit.length === 0) return false;
-    this.send({ kind: "committed", at: atSeconds, decision });
+    const isEmpty = preempt.length + evict.length + load.length + admit.length === 0;
+    if (!isEmpty) this.send({ kind: "committed", at: atSeconds, decision });
+    if (this.state.waiting.size > 0) this.contended += 1;
+    if (isEmpty) return false;
     for (const { request, mode } of preempt) {
       const told = this.calls.get(request)!;
       this.running.delete(told);

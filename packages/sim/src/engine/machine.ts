@@ -3,6 +3,7 @@ import { stepTimer, type StepLoad, type StepTimer } from "../model/step-time.ts"
 import { Call, type CallSpec } from "./call.ts";
 import { DecodeSet } from "./decode-set.ts";
 import { alignPath } from "./radix-node.ts";
+import { PinnedPrefixes } from "./pinned.ts";
 import { Recorder, type RecorderOptions } from "./recorder.ts";
 
 /** What an engine tells its driver, in the order in which it happens. */
@@ -30,6 +31,7 @@ export class Machine {
   readonly decode: DecodeSet;
   readonly recorder: Recorder;
   readonly listener: EngineListener;
+  readonly pinned = new PinnedPrefixes();
   readonly load: StepLoad = { prefillTokens: 0, chunks: 0, prefillWork: 0, decodes: 0, contextTokens: 0, residentTokens: 0 };
   /** KV of running calls outside shared storage. */
   privateTokens = 0;
@@ -92,7 +94,22 @@ export class Machine {
 
   /** Books the step that ends now. */
   end(atSeconds: number, freeTokens: number, cachedTokens: number, movedBytes = 0): void {
-    this.recorder.step(this.startedSeconds, atSeconds - this.startedSeconds, this.load, freeTokens, cachedTokens, movedBytes);
+    const { startedSeconds, load, pinned } = this;
+    const seconds = atSeconds - startedSeconds;
+    this.recorder.step(startedSeconds, seconds, load, freeTokens, cachedTokens, movedBytes, pinned.tokens, pinned.count);
+  }
+
+  /** The call enters the running set. */
+  admitted(call: Call): void {
+    this.recorder.admitted += 1;
+    this.pinned.add(call);
+  }
+
+  /** The call leaves the running set unfinished. */
+  preempted(call: Call): void {
+    call.preemptions += 1;
+    this.recorder.preempted += 1;
+    this.pinned.remove(call);
   }
 
   /** Every decoding call gets its token; those that are complete leave, in order of submission. */
@@ -125,6 +142,7 @@ export class Machine {
     call.phase = "done";
     call.lastTokenSeconds = atSeconds;
     call.finishedSeconds = atSeconds;
+    this.pinned.remove(call);
     this.listener.finished(call, atSeconds);
   }
 

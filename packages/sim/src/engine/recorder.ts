@@ -20,6 +20,9 @@ export interface StepRow {
   readonly admitted: number;
   readonly preempted: number;
   readonly movedBytes: number;
+  /** Shared prefixes that running calls need at the step's end, and their number. */
+  readonly pinnedTokens: number;
+  readonly pinnedPrefixes: number;
 }
 
 /** Counters, gaps between tokens, and a fingerprint of the step log. */
@@ -71,7 +74,16 @@ export class Recorder {
     return most;
   }
 
-  step(atSeconds: number, seconds: number, load: StepLoad, freeTokens: number, cachedTokens: number, movedBytes: number): void {
+  step(
+    atSeconds: number,
+    seconds: number,
+    load: StepLoad,
+    freeTokens: number,
+    cachedTokens: number,
+    movedBytes: number,
+    pinnedTokens: number,
+    pinnedPrefixes: number,
+  ): void {
     const sequences = load.decodes + load.chunks;
     this.steps += 1;
     if (load.decodes > 0) this.decodeSteps += 1;
@@ -110,6 +122,8 @@ export class Recorder {
       admitted,
       preempted,
       movedBytes,
+      pinnedTokens,
+      pinnedPrefixes,
     });
   }
 

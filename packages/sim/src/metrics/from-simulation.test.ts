@@ -43,13 +43,12 @@ describe("a simulated run", () => {
       backlogTasks: 0,
       successRate: 1,
       overtakesMax: 0,
-      pinnedShare: null,
       contendedShare: null,
     });
     expect(found.slowdownP99).toBeGreaterThan(1);
     expect(found.jctP99S).toBeGreaterThanOrEqual(found.jctP95S!);
     expect(found.prefixHitRate).toBeGreaterThan(0.5);
-    for (const share of [found.prefixHitRate, found.promptHitRate, found.kvOccupancy]) {
+    for (const share of [found.prefixHitRate, found.promptHitRate, found.kvOccupancy, found.pinnedShare]) {
       expect(share).toBeGreaterThan(0);
       expect(share).toBeLessThanOrEqual(1);
     }
@@ -79,5 +78,36 @@ describe("every workload runs on a stock engine", () => {
     expect(result.calls.length).toBe(
       made.tasks.reduce((sum, { stages }) => sum + stages.reduce((calls, { rounds }) => calls + rounds.length, 0), 0),
     );
+  });
+});
+
+describe("a run that is stopped", () => {
+  const { agents, tasks, budgetTokens } = makeWorkload("paper-chain3", { seed: 1, tasks: 25 });
+  const base = { profile, budget: budgetTokens, agents, tasks, record: { gaps: true, log: "full" } } as const;
+  const cases = [
+    { rules: "sglang-0.5.x" },
+    { rules: "vllm-0.11", policy: "passthrough" },
+    { rules: "joint", policy: "topas", rulesOptions: { hostTier: "pcie" } },
+  ] as const;
+
+  it.each(cases)("says what is open and keeps the survivors' times to itself: $rules", (rules) => {
+    const whole = simulate({ ...base, ...rules });
+    expect([whole.stopped, whole.openTasks.length, whole.openCalls.length]).toEqual([false, 0, 0]);
+    const half = simulate({ ...base, ...rules, horizonSeconds: whole.endSeconds / 2 });
+    expect([half.stopped, half.endSeconds]).toEqual([true, whole.endSeconds / 2]);
+    expect(half.tasks.length + half.openTasks.length).toBe(tasks.length);
+    expect(half.openCalls.some(({ admittedSeconds }) => admittedSeconds !== null)).toBe(true);
+    const found = measure(runLogOf(half, { agents }));
+    expect([found.backlogTasks, found.jctMeanS]).toEqual([half.openTasks.length, null]);
+    expect(found.backlogTasks).toBeGreaterThan(0);
+  });
+
+  it("a policy's decisions say how many left something waiting, and copies how long they took", () => {
+    const found = measure(runLogOf(simulate({ ...base, ...cases[2] }), { agents, powerWatts: profile.powerWatts! }));
+    expect(found.contendedShare).toBeGreaterThan(0);
+    expect(found.contendedShare).toBeLessThanOrEqual(1);
+    expect(found.pinnedPrefixShare!.reduce((a, b) => a + b)).toBeCloseTo(1, 9);
+    expect(found.prefixMoveS! * profile.transfer.hostToDeviceBytesPerSecond).toBeGreaterThan(found.prefixMovedBytes!);
+    expect(measure(runLogOf(simulate({ ...base, ...cases[1] }), { agents })).contendedShare).toBeNull();
   });
 });

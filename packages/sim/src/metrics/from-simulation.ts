@@ -1,6 +1,6 @@
-import type { SimResult } from "../simulate.ts";
+import type { CallResult, OpenCall, SimResult } from "../simulate.ts";
 import type { SimAgent, SimTask } from "../task.ts";
-import type { RunLog, StepLog } from "./run-log.ts";
+import type { RequestLog, RunLog, StepLog, TaskLog } from "./run-log.ts";
 
 export interface SimulationFacts {
   readonly agents: readonly SimAgent[];
@@ -16,34 +16,21 @@ export interface SimulationFacts {
 export function runLogOf(result: SimResult, facts: SimulationFacts): RunLog {
   const prefixes = new Map(facts.agents.map((agent) => [agent.name, agent.prefixTokens]));
   const { recorder, budgetTokens } = result;
-  const steps = recorder.rows.map(({ atSeconds, seconds, decodes, prefillTokens, chunks, freeTokens }): StepLog => {
-    return { atSeconds, seconds, decodes, prefillTokens, chunks, heldTokens: Math.max(0, budgetTokens - freeTokens) };
+  const steps = recorder.rows.map(({ freeTokens, ...row }): StepLog => {
+    const { atSeconds, seconds, decodes, prefillTokens, chunks, pinnedTokens, pinnedPrefixes } = row;
+    const heldTokens = Math.max(0, budgetTokens - freeTokens);
+    return { atSeconds, seconds, decodes, prefillTokens, chunks, heldTokens, pinnedTokens, pinnedPrefixes };
   });
+  const contended = facts.contendedDecisions ?? result.contendedDecisions;
   return {
-    tasks: result.tasks.map(({ task, arrivalSeconds, doneSeconds }) => ({
-      id: task.id,
-      ...(task.tenant === undefined ? {} : { tenant: task.tenant }),
-      arrivalSeconds,
-      finishSeconds: doneSeconds,
-      outcome: "done",
-      ...(facts.aloneSeconds === undefined ? {} : { aloneSeconds: facts.aloneSeconds(task) }),
-      ...(facts.sloSeconds === undefined ? {} : { sloSeconds: facts.sloSeconds(task) }),
-    })),
-    requests: result.calls.map((call) => ({
-      id: call.id,
-      task: call.task,
-      readySeconds: call.readySeconds,
-      admittedSeconds: call.admittedSeconds,
-      firstTokenSeconds: call.firstTokenSeconds,
-      finishSeconds: call.finishedSeconds,
-      outcome: "done",
-      prefixTokens: prefixes.get(call.agent) ?? 0,
-      promptTokens: call.promptTokens,
-      cachedTokens: call.cachedTokens,
-      outputTokens: call.outputTokens,
-      preemptions: call.preemptions,
-      redoneTokens: call.redoneTokens,
-    })),
+    tasks: [
+      ...result.tasks.map(({ task, doneSeconds }) => taskLog(task, doneSeconds, facts)),
+      ...result.openTasks.map((task) => taskLog(task, null, facts)),
+    ],
+    requests: [
+      ...result.calls.map((call) => doneLog(call, prefixes)),
+      ...result.openCalls.map((call) => openLog(call, prefixes)),
+    ],
     ...(steps.length === 0 ? {} : { steps }),
     ...(recorder.gapSeconds.length === 0 ? {} : { gaps: { seconds: recorder.gapSeconds, counts: recorder.gapCounts } }),
     ...(result.policy === null
@@ -51,16 +38,38 @@ export function runLogOf(result: SimResult, facts: SimulationFacts): RunLog {
       : {
           decisions: {
             count: result.decisions,
-            ...(facts.contendedDecisions === undefined ? {} : { contended: facts.contendedDecisions }),
+            ...(contended === null ? {} : { contended }),
           },
         }),
     engine: {
       budgetTokens,
       devices: 1,
       movedBytes: result.movedBytes,
-      ...(facts.moveSeconds === undefined ? {} : { moveSeconds: facts.moveSeconds }),
+      moveSeconds: facts.moveSeconds ?? result.moveSeconds,
       ...(facts.powerWatts === undefined ? {} : { powerWatts: facts.powerWatts }),
     },
     endSeconds: result.endSeconds,
   };
+}
+
+function taskLog(task: SimTask, finishSeconds: number | null, facts: SimulationFacts): TaskLog {
+  return {
+    id: task.id,
+    ...(task.tenant === undefined ? {} : { tenant: task.tenant }),
+    arrivalSeconds: task.arrivalSeconds,
+    finishSeconds,
+    outcome: finishSeconds === null ? "open" : "done",
+    ...(facts.aloneSeconds === undefined ? {} : { aloneSeconds: facts.aloneSeconds(task) }),
+    ...(facts.sloSeconds === undefined ? {} : { sloSeconds: facts.sloSeconds(task) }),
+  };
+}
+
+type Prefixes = ReadonlyMap<string, number>;
+
+function doneLog({ finishedSeconds, agent, ...call }: CallResult, prefixes: Prefixes): RequestLog {
+  return { ...call, prefixTokens: prefixes.get(agent) ?? 0, finishSeconds: finishedSeconds, outcome: "done" };
+}
+
+function openLog({ agent, ...call }: OpenCall, prefixes: Prefixes): RequestLog {
+  return { ...call, prefixTokens: prefixes.get(agent) ?? 0, finishSeconds: null, outputTokens: 0, outcome: "open" };
 }

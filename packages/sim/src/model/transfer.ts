@@ -6,6 +6,8 @@ export type HostTier = "none" | "pcie" | "slow";
 /** One serial copy channel; copies of both directions queue on it. */
 export class CopyChannel {
   movedBytes = 0;
+  /** Time the channel was at work. */
+  busySeconds = 0;
   private freeAtSeconds = 0;
   private readonly bytesPerToken: number;
   private readonly toDevice: number;
@@ -24,7 +26,9 @@ export class CopyChannel {
   copy(tokens: number, direction: "toDevice" | "toHost", nowSeconds: number): number {
     const bytes = tokens * this.bytesPerToken;
     this.movedBytes += bytes;
-    this.freeAtSeconds = Math.max(nowSeconds, this.freeAtSeconds) + this.baseSeconds + bytes / this[direction];
+    const seconds = this.baseSeconds + bytes / this[direction];
+    this.busySeconds += seconds;
+    this.freeAtSeconds = Math.max(nowSeconds, this.freeAtSeconds) + seconds;
     return this.freeAtSeconds;
   }
 }

@@ -27,3 +27,8 @@ export interface JointEntry {
   readonly prefix: { readonly id: EntryId; readonly tokens: number } | null;
   readonly session: { readonly id: EntryId; readonly reusableTokens: number } | null;
 }
+
+/** Tokens a call reads at its first decode step. */
+export function contextAtJoin(call: Call): number {
+  return call.sharedTokens + call.heldAtJoin + 1;
+}

@@ -171,7 +171,7 @@ export class SglangEngine implements VirtualEngine {
       call.cachedTokens = call.filled;
     } else call.redoneTokens += call.target - call.filled;
     call.phase = "prefill";
-    this.machine.recorder.admitted += 1;
+    this.machine.admitted(call);
   }
 
   private endPrefill(call: Call, tokens: number, atSeconds: number): void {
@@ -231,8 +231,7 @@ export class SglangEngine implements VirtualEngine {
     call.target = call.promptTokens + call.generated;
     call.filled = 0;
     call.phase = "waiting";
-    call.preemptions += 1;
-    machine.recorder.preempted += 1;
+    machine.preempted(call);
     waiting.push(call);
     machine.listener.preempted(call, atSeconds);
   }

@@ -147,7 +147,7 @@ export class VllmEngine implements VirtualEngine {
         call.cachedTokens = call.filled;
       } else call.redoneTokens += call.target - call.filled;
       call.phase = "prefill";
-      machine.recorder.admitted += 1;
+      machine.admitted(call);
       kv.take(cells);
       running.push(call);
       this.addChunk(call, tokens);
@@ -197,8 +197,7 @@ export class VllmEngine implements VirtualEngine {
     call.target = call.promptTokens + call.generated;
     call.filled = 0;
     call.phase = "waiting";
-    call.preemptions += 1;
-    machine.recorder.preempted += 1;
+    machine.preempted(call);
     this.waiting.unshift(call);
     machine.listener.preempted(call, atSeconds);
   }

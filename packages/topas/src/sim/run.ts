@@ -40,6 +40,8 @@ export interface RunAnswer {
   readonly load: number;
   readonly ratePerSecond: number | null;
   readonly seed: number;
+  /** True: the run got nowhere within its horizon; metrics say how many tasks are open. */
+  readonly stopped: boolean;
   readonly metrics: Metrics;
   readonly steps: number;
   readonly simulatedSeconds: number;
@@ -75,6 +77,7 @@ export function runOnce(request: RunRequest): RunAnswer {
   const wallSeconds = (performance.now() - started) / 1000;
   const log = runLogOf(result, {
     agents: workload.agents,
+    ...(profile.powerWatts === undefined ? {} : { powerWatts: profile.powerWatts }),
     aloneSeconds: (task) => aloneSeconds(task, workload.agents, bound),
   });
   return {
@@ -87,6 +90,7 @@ export function runOnce(request: RunRequest): RunAnswer {
     load: request.load,
     ratePerSecond: workload.ratePerSecond,
     seed,
+    stopped: result.stopped,
     metrics: measure(log),
     steps: result.recorder.steps,
     simulatedSeconds: result.endSeconds,
