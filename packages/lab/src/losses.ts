@@ -13,7 +13,7 @@ export interface Loss {
 /** F4: every setting and metric in which a joint policy loses to some other scheduler by more than its interval, worst first. */
 export function lossesOf(comparisons: readonly Comparison[]): Loss[] {
   return comparisons
-    .filter(({ verdict, joint }) => verdict === "loses" && !joint)
+    .filter(({ verdict, rival }) => verdict === "loses" && rival)
     .map(({ workload, arrival, load, budgetTokens, hostTier, setting, ...row }) => {
       const where = `${workload}, ${arrival}, load ${load?.toFixed(2) ?? "-"}, B ${budgetTokens}, host ${hostTier}, ${setting}`;
       const { policy, baseline, metric, ratio, ci95, unstable } = row;

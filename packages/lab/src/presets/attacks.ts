@@ -8,7 +8,7 @@ const rho = (name: string) => [0.3, 1, 3].map((value) => ({ name: `${name} rho $
 export const ATTACKS: Experiment = {
   name: "attacks",
   title: "The six published criticisms",
-  minutes: 90,
+  minutes: 11,
   seeds: 6,
   capacityTasks: 150,
   grids: [

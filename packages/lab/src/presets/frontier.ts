@@ -17,7 +17,7 @@ const REFERENCES = ["oracle-index", "oracle-srpt-o", "oracle-reserve-o", "unlimi
 export const FRONTIER: Experiment = {
   name: "frontier",
   title: "Regret to the best policy and to unlimited memory",
-  minutes: 60,
+  minutes: 6,
   seeds: 6,
   capacityTasks: 150,
   grids: [

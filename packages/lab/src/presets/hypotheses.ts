@@ -8,7 +8,7 @@ const prefix = [1, 0.5, 0.25].map((value) => ({ ...AS_PRESET, label: `prefix KV 
 export const HYPOTHESES: Experiment = {
   name: "hypotheses",
   title: "Learned residuals, one setting, cheaper KV, a router, quotas",
-  minutes: 60,
+  minutes: 7,
   seeds: 6,
   capacityTasks: 150,
   grids: [

@@ -5,7 +5,7 @@ import type { Grid } from "../grid/grid.ts";
 export interface Experiment {
   readonly name: string;
   readonly title: string;
-  /** On two idle cores, as measured. */
+  /** On two idle cores: from the processor time of runs with fewer seeds. */
   readonly minutes: number;
   readonly seeds: number;
   readonly capacityTasks: number;

@@ -4,7 +4,7 @@ import type { Experiment } from "./preset.ts";
 export const QUICK: Experiment = {
   name: "quick",
   title: "Does joint scheduling help? Four conditions on three workloads",
-  minutes: 2,
+  minutes: 1,
   seeds: 5,
   capacityTasks: 100,
   grids: [

@@ -1,4 +1,5 @@
 import { bestOf, bySetting, compare, SHIPPED_BASELINES } from "../results/compare.ts";
+import { findPreset } from "@topas/sim";
 import type { Run, Target } from "../results/schema.ts";
 
 interface Aim {
@@ -17,9 +18,11 @@ const AIMS: readonly Aim[] = [
 ];
 const METRICS = ["jctMeanS", "jctP99S"] as const;
 
-/** Our best joint policy against the best shipped baseline, per workload and metric; met or not. Each its own reserve only. */
+/** Our best joint policy against the best shipped baseline, per workload and metric; met or not. Each its own reserve only, at the rate of the preset where it ran. */
 export function targetsOf(runs: readonly Run[]): Target[] {
-  return bySetting(runs).flatMap((group) => {
+  const groups = bySetting(runs);
+  const atOwnRate = groups.filter((group) => group[0]!.options.ratePerSecond === findPreset(group[0]!.workload).ratePerSecond);
+  return (atOwnRate.length > 0 ? atOwnRate : groups).flatMap((group) => {
     const { workload, options } = group[0]!;
     const aim = AIMS.find((each) => workload === each.workload || workload.startsWith(`${each.workload}-cv`));
     if (aim === undefined || !options.setting.includes("own reserve") || options.maxTokens !== "preset") return [];

@@ -20,7 +20,7 @@ export function lossTable(results: Results): Table {
     note:
       losses.length === 0
         ? "No setting and metric in which a joint policy is worse than another scheduler by more than its 95 % interval."
-        : `${losses.length} of ${results.comparisons.filter(({ joint }) => !joint).length} comparisons with other schedulers: the interval leaves out 1 to the wrong side. Worst first${losses.length > MOST_LOSSES ? `, ${MOST_LOSSES} shown` : ""}.`,
+        : `${losses.length} of ${results.comparisons.filter(({ rival }) => rival).length} comparisons with other schedulers: the interval leaves out 1 to the wrong side. Worst first${losses.length > MOST_LOSSES ? `, ${MOST_LOSSES} shown` : ""}.`,
     head: ["policy", "loses to", "metric", "ratio", "95 % interval", "where", ""],
     rows: losses
       .slice(0, MOST_LOSSES)
@@ -71,7 +71,7 @@ export function targetTable({ targets = [] }: Results): Table | null {
       row.metric,
       shown(row.paperPercent),
       row.ourPercent.toFixed(1),
-      `${row.ci95Percent[0].toFixed(1)} .. ${row.ci95Percent[1].toFixed(1)}`,
+      row.ci95Percent[0] < -1e5 ? "one seed" : `${row.ci95Percent[0].toFixed(1)} .. ${row.ci95Percent[1].toFixed(1)}`,
       row.targetPercent.toFixed(0),
       row.met ? "yes" : "no",
       row.policy,
@@ -139,5 +139,5 @@ function cells(row: Row): string[] {
 }
 
 export function range([low, high]: readonly [number, number]): string {
-  return `${low.toFixed(3)} .. ${high > 1e6 ? "any" : high.toFixed(3)}`;
+  return high > 1e6 ? "one seed" : `${low.toFixed(3)} .. ${high.toFixed(3)}`;
 }

@@ -61,7 +61,7 @@ export function terminalReport(results: Results): string {
   const losses = lossesOf(comparisons);
   out.push(
     "",
-    `losses: ${losses.length} of ${comparisons.filter(({ joint }) => !joint).length} comparisons with other schedulers (all in the report, first page)`,
+    `losses: ${losses.length} of ${comparisons.filter(({ rival }) => rival).length} comparisons with other schedulers (all in the report, first page)`,
   );
   for (const { policy, baseline, metric, ratio, ci95, where, unstable } of losses.slice(0, SHOWN_LOSSES))
     out.push(

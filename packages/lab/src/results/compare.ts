@@ -34,7 +34,7 @@ export function compareAll(runs: readonly Run[], metrics: readonly MetricName[] 
         const rows = policies.flatMap((baseline) =>
           baseline === policy ? [] : (compare(group, policy, baseline, metric) ?? []),
         );
-        const fair = rows.flatMap((row) => (row.sameEngine && !row.joint ? [row.baseline] : []));
+        const fair = rows.flatMap((row) => (row.sameEngine && row.rival ? [row.baseline] : []));
         const bestFair = bestOf(group, fair, metric);
         return rows.map((row) => ({ ...row, bestShipped: row.baseline === best, bestFair: row.baseline === bestFair }));
       });
@@ -85,7 +85,7 @@ export function compare(group: readonly Run[], policy: string, baseline: string,
     contendedShare: Math.max(share(ours), share(theirs)),
     unstable: [ours, theirs].some((runs) => runs.some(({ unstable }) => unstable)),
     sameEngine: options.rules === against.rules && options.reserve === against.reserve && against.fit !== "stop",
-    joint: theirs[0].condition === "D",
+    rival: theirs[0].condition !== "D" && theirs[0].condition !== "reference",
     bestShipped: false,
     bestFair: false,
     verdict: verdictOf(ci95, MORE_IS_BETTER.has(metric)),

@@ -75,8 +75,8 @@ export const Comparison = z.object({
   unstable: z.boolean(),
   /** Equal engine, fit, reserve and limits; otherwise "as shipped". */
   sameEngine: z.boolean(),
-  /** The baseline is a joint policy itself. */
-  joint: z.boolean().default(false),
+  /** The baseline is of condition A, B or C: no joint policy, and no reference that knows the future. */
+  rival: z.boolean().default(true),
   /** The best of the shipped baselines on this metric. */
   bestShipped: z.boolean(),
   /** The best row of an engine, reserve and limits equal to the candidate's that skips what does not fit, on this metric. */

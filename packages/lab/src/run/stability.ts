@@ -5,7 +5,7 @@ export interface Span {
 }
 
 export const STABILITY_RULE =
-  "unstable: over the second half of the arrivals the number of tasks in the system, at 40 instants, still rises (least squares): over the seeds of a row the mean rise is above 2 tasks, above a quarter of the mean number, and its one-sided 95 % bound is above zero; one seed: above the mean number. A ratio across such a point grows with the length of the run";
+  "unstable: over the second half of the arrivals the number of tasks in the system, at 40 instants, still rises (least squares): over the seeds of a row the mean rise is above 2 tasks, above a quarter of the mean number, and its one-sided 95 % bound is above zero; one seed: above 4 and above 0.4 of the mean number (steady growth from nothing gives 0.67). A ratio across such a point grows with the length of the run";
 
 export interface Trend {
   /** Tasks by which the number in the system rises over the second half of the arrivals. */
@@ -43,7 +43,7 @@ export function isUnstable(trends: readonly Trend[]): boolean {
   const average = (of: (trend: Trend) => number): number => trends.reduce((sum, trend) => sum + of(trend), 0) / n;
   const rise = average((trend) => trend.rise);
   const inSystem = average((trend) => trend.inSystem);
-  if (n === 1) return rise > 4 && rise > inSystem;
+  if (n === 1) return rise > 4 && rise > 0.4 * inSystem;
   const variance = trends.reduce((sum, trend) => sum + (trend.rise - rise) ** 2, 0) / (n - 1);
   const bound = rise - (T95[n - 2] ?? 1.7) * Math.sqrt(variance / n);
   return rise > 2 && rise > inSystem / 4 && bound > 0;
