@@ -82,3 +82,9 @@ export type { UnitAgent, UnitCall, UnitInstance, UnitTask } from "./brute/unit-e
 export { randomPolicy, UNIT_POLICIES } from "./brute/unit-policies.ts";
 export { runUnit } from "./brute/unit-run.ts";
 export type { UnitPolicy, UnitRun } from "./brute/unit-run.ts";
+export { measurementsOfBench } from "./calibrate/bench-rows.ts";
+export { fitCpuProfile } from "./calibrate/fit-cpu.ts";
+export type { CpuFacts } from "./calibrate/fit-cpu.ts";
+export { prefillShape, together } from "./calibrate/measurements.ts";
+export type { CopySample, CpuMeasurements, DecodeSample, PrefillSample } from "./calibrate/measurements.ts";
+export { row as validationRow } from "./validate/facts.ts";
