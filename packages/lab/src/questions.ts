@@ -19,11 +19,12 @@ export function answer(question: Question, runs: readonly TabledRun[]): Falsific
   const { test } = question;
   if (found.length === 0) return { test, question: question.question, verdict: "not measured", detail: "no pair of runs" };
   const { rule } = question;
+  const oneSeed = found.every(({ pairs }) => pairs < 2) ? { verdict: "no verdict from one seed" } : {};
   switch (rule.kind) {
     case "compare":
-      return compared(question, found);
+      return { ...compared(question, found), ...oneSeed };
     case "within":
-      return within(question, found, rule.limit);
+      return { ...within(question, found, rule.limit), ...oneSeed };
     case "recovers":
       return recovers(question, found);
     case "ranks":

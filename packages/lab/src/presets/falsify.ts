@@ -15,7 +15,7 @@ const WRONG = (["right", "x0.3", "x3", "shuffled", "noise-1", "noise-2", "advers
 export const FALSIFY: Experiment = {
   name: "falsify",
   title: "What would show that joint scheduling does not pay",
-  minutes: 10,
+  minutes: 15,
   seeds: 6,
   capacityTasks: 150,
   grids: [

@@ -17,8 +17,7 @@ export function figuresOf(results: Results): NamedFigure[] {
   const times = tables.flatMap((table) => {
     const mine = settings.filter((setting) => setting.table === table);
     const overLoad = [...groupBy(mine, ({ workload, rest }) => `${workload}, ${rest}`)].filter(([, group]) => group.length > 2);
-    if (overLoad.length > 0 && overLoad.length <= 6)
-      return overLoad.flatMap(([label, group]) => [loadFigure(`${table}: ${label}`, group)]);
+    if (overLoad.length > 0 && overLoad.length <= 6) return overLoad.map(([, group]) => loadFigure(group));
     return chunks(mine, 4).map((group, i, all) => barFigure(`${table}${all.length > 1 ? ` (${i + 1})` : ""}`, group));
   });
   return [...times, ...ratioFigures(results.comparisons)].map((figure, i) => ({ name: `figure-${i + 1}`, figure }));
@@ -43,10 +42,10 @@ function barFigure(title: string, settings: readonly Setting[]): Figure {
   };
 }
 
-function loadFigure(title: string, settings: readonly Setting[]): Figure {
+function loadFigure(settings: readonly Setting[]): Figure {
   return {
-    title: `Mean task time over load, ${title}`,
-    xLabel: "load, share of the measured capacity",
+    title: `Mean task time over load, ${settings[0]!.workload}`,
+    xLabel: `load, share of the measured capacity; ${settings[0]!.rest}`,
     yLabel: "seconds",
     series: chosen(settings).map((name) => ({
       name,
