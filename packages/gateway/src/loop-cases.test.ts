@@ -1,8 +1,8 @@
-import { checkInvariants } from "@topas/core";
-import { ScriptedEngine, type CallEnd, type ScriptedOptions } from "@topas/engines";
+import type { ScriptedOptions } from "@topas/engines";
 import { afterEach, describe, expect, it } from "vitest";
-import { Loop, type LoopOptions } from "./loop.ts";
-import type { CallIdentity, ScheduledCall } from "./scheduler.ts";
+import type { Loop, LoopOptions } from "./loop.ts";
+import type { CallIdentity } from "./scheduler.ts";
+import { loopRig, turn } from "./testing/loop-rig.ts";
 
 let open: Loop | null = null;
 afterEach(async () => {
@@ -10,59 +10,14 @@ afterEach(async () => {
   open = null;
 });
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
 async function rig(engineOptions: ScriptedOptions = {}, loopOptions: Partial<LoopOptions> = {}) {
-  const engine = new ScriptedEngine({ stepMs: "manual", kvTokens: 1_000, maxRunning: 4, ...engineOptions });
-  await engine.start();
-  const ends = new Map<string, CallEnd[]>();
-  const violations: string[] = [];
-  const loop = new Loop({
-    engine,
-    policy: "topas",
-    nowSeconds: () => performance.now() / 1_000,
-    onEvent: (state, event) => violations.push(...checkInvariants(state).map((v) => `${event.kind}: ${v}`)),
-    ...loopOptions,
-  });
+  const made = await loopRig(engineOptions, loopOptions);
+  const { engine, loop, ends, violations } = made;
   open = loop;
-  const send = async (id: string, agent: string, max: number, identity: Partial<CallIdentity> = {}): Promise<void> => {
-    const messages = [
-      { role: "system" as const, content: `${agent} ${"word ".repeat(30)}` },
-      { role: "user" as const, content: "ask ".repeat(10) },
-    ];
-    const prompt = await engine.prepare({ kind: "chat", tenant: "t", messages });
-    ends.set(id, []);
-    const call: ScheduledCall = {
-      id,
-      identity: {
-        tenant: "t",
-        task: `task-${id}`,
-        taskIsCall: true,
-        workflow: null,
-        stage: "*",
-        agent,
-        session: null,
-        ageSeconds: 0,
-        graph: null,
-        hints: null,
-        final: false,
-        source: "inferred",
-        ...identity,
-      },
-      prompt,
-      maxTokens: max,
-      sampling: { temperature: 0, topP: 1, topK: 0, minP: 0, seed: 1, ignoreEos: true },
-      stop: [],
-      http: null,
-      sink: { token: () => {}, end: (end) => ends.get(id)?.push(end) },
-    };
-    loop.enqueue(call);
-  };
+  const send = (id: string, agent: string, max: number, identity: Partial<CallIdentity> = {}): Promise<void> =>
+    made.send(id, identity, { agent, max });
   const drain = async (most = 3_000): Promise<void> => {
-    for (let i = 0; i < most && loop.waiting.size + loop.running.size > 0; i++) {
-      await turn();
-      engine.tick();
-    }
+    await made.drain(most);
     for (let i = 0; i < 3; i++) {
       await turn();
       engine.tick();
