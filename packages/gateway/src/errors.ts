@@ -52,6 +52,11 @@ const CATALOGUE = {
   engine_lost: overload(503, "evicted", "the engine was lost while it worked on this call: retry"),
   stalled: overload(503, "rejected-internal", "the scheduler makes no progress: retry later"),
   shutting_down: overload(503, "rejected-shutting-down", "the gateway is shutting down: retry elsewhere"),
+  retraction_limit: overload(
+    503,
+    "evicted",
+    "the engine took this call's memory too many times: retry, or give the engine more KV cache",
+  ),
   preempted: overload(503, "evicted-priority", "the call was preempted before its first byte: retry"),
   upstream_unavailable: overload(503, "rejected-no-endpoints", "the upstream cannot be reached: retry later"),
   upstream_timeout: { status: 504, type: "server_error", message: "the engine did not answer in time" },

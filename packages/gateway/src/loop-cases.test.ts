@@ -89,4 +89,20 @@ describe("fault cases in the loop", () => {
     await r.drain();
     expect([...r.ends.values()].map(([end]) => end?.reason)).toEqual(["length", "length", "length"]);
   });
+
+  it("K14 the retraction after the last allowed one ends the call with its reason, once; others go on", async () => {
+    // Receipts that promise far less than is generated: admission believes them, the engine runs short of cells.
+    const r = await rig({ kvTokens: 220, reserve: false, hostTokens: 0 }, { maxRetractions: 1, policy: "fcfs-o" });
+    const hints = { expectedOutputTokens: 8 };
+    for (let i = 0; i < 6; i++) await r.send(`r${i}`, "coder", 120, { hints });
+    await r.drain(20_000);
+    const ends = [...r.ends.values()];
+    expect(ends.map((list) => list.length)).toEqual([1, 1, 1, 1, 1, 1]);
+    for (const [end] of ends) expect(["length", "failed"]).toContain(end!.reason);
+    const ended = ends.filter(([end]) => end!.reason === "failed");
+    expect(ended.length).toBeGreaterThan(0);
+    expect(ended.length).toBeLessThan(6);
+    for (const [end] of ended) expect(end!.error?.code).toBe("retraction_limit");
+    r.idle();
+  });
 });

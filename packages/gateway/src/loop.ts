@@ -27,6 +27,8 @@ export interface LoopOptions {
   /** Waiting calls beyond this are refused with 429. */
   readonly queueLimit?: number;
   readonly queueDeadlineSeconds?: number;
+  /** Times the engine may take a call's memory before the call fails with 503 `retraction_limit` (K14). Default 16. */
+  readonly maxRetractions?: number;
   /** A task without an open call and without a word for this long is forgotten. */
   readonly taskIdleSeconds?: number;
   /** Work in hand and nothing moving for this long: `/ready` turns 503 (K21). */

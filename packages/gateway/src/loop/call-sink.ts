@@ -1,4 +1,5 @@
 import type { CallEnd, EngineSink } from "@topas/engines";
+import type { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
 import type { CallRecord } from "./records.ts";
 
@@ -24,7 +25,8 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
       generated?.push(token);
       sink.token?.(token, piece);
     },
-    end(end) {
+    end(told) {
+      const end = record.failure === null ? told : failed(told, record.failure);
       count(loop, record, end);
       const finished = end.reason === "stop" || end.reason === "length";
       if (generated !== null && identity.session !== null && end.usage.retainedTokens > 0 && prompt.tokens !== null) {
@@ -52,4 +54,8 @@ function count(loop: Loop, record: CallRecord, end: CallEnd): void {
     c.own_prompt_tokens_total += record.call.prompt.promptTokens - (record.call.prompt.prefix?.tokens ?? 0);
     c.cached_tokens_total += usage.cachedTokens;
   }
+}
+
+function failed(end: CallEnd, error: GatewayError): CallEnd {
+  return { ...end, reason: "failed", error: { code: error.code, message: error.message, status: error.status, retryable: true } };
 }

@@ -1,4 +1,6 @@
 import type { EngineEvent } from "@topas/engines";
+import { overRetracted } from "@topas/core";
+import { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
 
 /** Everything the engine reports on its own, put into the scheduler's books. */
@@ -50,6 +52,7 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
         }
       }
       loop.apply({ kind: "preempted", at, request: event.request, by: event.by, keptTokens: event.keptTokens });
+      if (event.by === "engine") endIfRetractedTooOften(loop, event.request);
       break;
     }
     case "lost":
@@ -67,4 +70,12 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
       break;
   }
   loop.requestDecision();
+}
+
+/** K14: a call that the engine throws out again and again ends with a reason instead of looping. */
+function endIfRetractedTooOften(loop: Loop, id: string): void {
+  const record = loop.records.get(id);
+  if (record === undefined || !overRetracted(loop.state, id, loop.options.maxRetractions ?? 16)) return;
+  record.failure = new GatewayError("retraction_limit");
+  loop.engine_.cancel(id);
 }

@@ -1,3 +1,4 @@
+import type { GatewayError } from "../errors.ts";
 import type { Decision, Terms, WaitReason } from "@topas/core";
 import type { Explanation, ScheduledCall } from "../scheduler.ts";
 
@@ -16,6 +17,8 @@ export interface CallRecord {
   needTokens: number | null;
   cachedTokens: number | null;
   generatedTokens: number;
+  /** Set when the loop itself ends a submitted call: the client hears this instead of "cancelled". */
+  failure: GatewayError | null;
   preemptions: number;
   passes: number;
   readonly overtakenBy: string[];
@@ -48,6 +51,7 @@ export class RecordBook {
       needTokens: null,
       cachedTokens: null,
       generatedTokens: 0,
+      failure: null,
       preemptions: 0,
       passes: 0,
       overtakenBy: [],
