@@ -26,7 +26,7 @@ export function serveCommand(program: Command): void {
       .description("serve an OpenAI-compatible endpoint with workflow-aware scheduling")
       .option("--host <address>", "address to listen on", "127.0.0.1")
       .option("--port <n>", "port to listen on; 0 = any free one", whole(0, 65_535), 8900)
-      .option("--policy <id>", "scheduling policy; passthrough = off", "topas")
+      .option("--policy <id>", "scheduling policy (topas policies); passthrough = off", "topas-guarded")
       .option("--queue-limit <n>", "waiting calls beyond this get 429", whole(1), 1024)
       .option("--profile <file>", "where learned lengths are kept between runs", join(cacheDirectory(), "profile.json"))
       .option("--no-profile", "learn anew")
