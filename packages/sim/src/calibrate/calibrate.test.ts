@@ -7,7 +7,8 @@ import { fitCpuProfile, fitCpuStep } from "./fit-cpu.ts";
 import { NO_MEASUREMENTS, prefillShape, together, type CpuMeasurements } from "./measurements.ts";
 import { fitNonNegative } from "./non-negative.ts";
 
-const truth = readProfile("tiny5m-cpu");
+const placeholder = readProfile("tiny5m-cpu");
+const truth = { ...placeholder, step: { ...placeholder.step, prefillMsPerStep: 3 } } as typeof placeholder;
 const time = stepTimer(truth);
 const nothing = { prefillTokens: 0, chunks: 0, prefillWork: 0, decodes: 0, contextTokens: 0, residentTokens: 0 };
 
@@ -22,12 +23,14 @@ function measured(): CpuMeasurements {
     ),
   );
   const prefills = [0, 1_000].flatMap((others) =>
-    [0, 256, 1_024].map((history) => {
-      const shape = prefillShape(256, 256, history, others);
-      const residentTokens = others + history + 256;
-      const ms = 1000 * time({ ...nothing, prefillTokens: 256, chunks: 1, prefillWork: shape.work, residentTokens });
-      return { ...shape, ms };
-    }),
+    [0, 256, 1_024].flatMap((history) =>
+      [40, 256].map((tokens) => {
+        const shape = prefillShape(tokens, 256, history, others);
+        const residentTokens = others + history + tokens;
+        const ms = 1000 * time({ ...nothing, prefillTokens: tokens, chunks: 1, prefillWork: shape.work, residentTokens });
+        return { ...shape, ms };
+      }),
+    ),
   );
   const copy = [{ bytes: 3_072_000, ms: 1 }];
   return { decodes, prefills, saves: copy, restores: copy, hostMs: [0] };

@@ -37,7 +37,7 @@ export function fitCpuProfile(facts: CpuFacts, measured: CpuMeasurements): Profi
   };
 }
 
-/** Decode: one time for each batch size measured, a cost of tokens read and a tax on those of others. Prefill: a*n + b*n^2 and the tax. */
+/** Decode: one time for each batch size measured, a cost of tokens read and a tax on those of others. Prefill: a step, a*n + b*n^2, the tax. */
 export function fitCpuStep({ decodes, prefills, hostMs }: CpuMeasurements): CpuStep {
   const sizes = [...new Set(decodes.map(({ sequences }) => sequences))].toSorted((a, b) => a - b);
   if (sizes.length === 0) throw new RangeError("no decode steps were measured");
@@ -50,8 +50,8 @@ export function fitCpuStep({ decodes, prefills, hostMs }: CpuMeasurements): CpuS
     decodes.map(({ ms }) => ms),
   );
   if (prefills.length === 0) throw new RangeError("no prefills were measured");
-  const [linear, squared, beside] = fitNonNegative(
-    prefills.map(({ tokens, work, besideTokens }) => [tokens, work, besideTokens]),
+  const [constant, linear, squared, beside] = fitNonNegative(
+    prefills.map(({ steps, tokens, work, besideTokens }) => [steps, tokens, work, besideTokens]),
     prefills.map(({ ms }) => ms),
   );
   return {
@@ -59,6 +59,7 @@ export function fitCpuStep({ decodes, prefills, hostMs }: CpuMeasurements): CpuS
     decodeMs: sizes.map((size, i) => [size, decode[i]!] as const),
     decodeMicrosPerContextToken: 1000 * decode[sizes.length]!,
     residencyMicrosPerSequenceToken: 1000 * decode[sizes.length + 1]!,
+    prefillMsPerStep: constant!,
     prefillMsPerToken: linear!,
     prefillMsPerTokenSquared: squared! / 2,
     residencyMicrosPerPrefillToken: 1000 * beside!,

@@ -11,6 +11,7 @@ export interface DecodeSample {
 
 /** A prefill in one step or several, its parts summed. */
 export interface PrefillSample {
+  readonly steps: number;
   readonly tokens: number;
   /** Sum of n * (h + n/2) over its steps: n new tokens on h of history. */
   readonly work: number;
@@ -52,12 +53,12 @@ export function prefillShape(
   chunk: number,
   history = 0,
   others = 0,
-): Pick<PrefillSample, "tokens" | "work" | "besideTokens"> {
+): Pick<PrefillSample, "steps" | "tokens" | "work" | "besideTokens"> {
   let [work, besideTokens] = [0, 0];
   for (let done = 0; done < tokens; done += chunk) {
     const n = Math.min(chunk, tokens - done);
     work += n * (history + done + n / 2);
     besideTokens += n * (others + history + done + n);
   }
-  return { tokens, work, besideTokens };
+  return { steps: Math.ceil(tokens / chunk), tokens, work, besideTokens };
 }

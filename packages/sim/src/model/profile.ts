@@ -58,6 +58,8 @@ export interface CpuStep {
   readonly decodeMicrosPerContextToken: number;
   /** Per decoding sequence and token of others resident in the unified cache. */
   readonly residencyMicrosPerSequenceToken: number;
+  /** Of a step with any prompt tokens, however few; default 0. */
+  readonly prefillMsPerStep?: number;
   readonly prefillMsPerToken: number;
   /** b of a*n + b*n^2. */
   readonly prefillMsPerTokenSquared: number;

@@ -59,6 +59,7 @@ function attentionMs(attention: GpuStep["attention"], kvBytesPerToken: number): 
 
 function cpuTimer(step: CpuStep): StepTimer {
   const decode = denseTable(step.decodeMs);
+  const { prefillMsPerStep = 0 } = step;
   return (load) => {
     let ms = step.hostMs;
     if (load.decodes > 0) {
@@ -67,7 +68,7 @@ function cpuTimer(step: CpuStep): StepTimer {
       ms += step.residencyMicrosPerSequenceToken * 1e-3 * others;
     }
     if (load.prefillTokens > 0) {
-      ms += step.prefillMsPerToken * load.prefillTokens + 2 * step.prefillMsPerTokenSquared * load.prefillWork;
+      ms += prefillMsPerStep + step.prefillMsPerToken * load.prefillTokens + 2 * step.prefillMsPerTokenSquared * load.prefillWork;
       ms += step.residencyMicrosPerPrefillToken * 1e-3 * load.prefillTokens * load.residentTokens;
     }
     return ms / 1000;

@@ -1,8 +1,12 @@
+import { loadavg } from "node:os";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { listWorkloads, table1, toy, validate, type ArrivalName, type RulesId, type ValidationRow } from "@topas/sim";
 import { table } from "../demo/report.ts";
-import { loadFacts, loadProfile, profileNames, readData } from "../sim/files.ts";
+import type { MadeModel } from "../engine-choice.ts";
+import { calibrateCommand, modelOption } from "../sim/calibrate-command.ts";
+import { loadCalibrated, loadFacts, loadProfile, profileNames, readData } from "../sim/files.ts";
 import { runOnce } from "../sim/run.ts";
+import { validateLlama } from "../sim/validate-llama.ts";
 import { whole } from "./options.ts";
 
 const LABEL = "simulated (calibrated against published measurements; see `topas sim validate`)";
@@ -11,6 +15,7 @@ const LABEL = "simulated (calibrated against published measurements; see `topas 
 export function simCommand(program: Command): void {
   const sim = program.command("sim").description("the virtual engine: run, validate, reproduce");
   runCommand(sim);
+  calibrateCommand(sim);
   validateCommand(sim);
   table1Command(sim);
   toyCommand(sim);
@@ -62,6 +67,7 @@ function runCommand(sim: Command): void {
         return;
       }
       console.log(LABEL);
+      if (answer.stopped) console.log(`stopped at its horizon with ${answer.metrics.backlogTasks} tasks open: no task times`);
       const { metrics, ...run } = answer;
       console.log(
         table(
@@ -80,6 +86,12 @@ function runCommand(sim: Command): void {
 
 interface ValidateFlags {
   readonly data?: string;
+  readonly engine?: "llama";
+  readonly model: MadeModel;
+  readonly calibrated?: string;
+  readonly rounds: number;
+  readonly tasks: number;
+  readonly gap: number;
   readonly json?: true;
 }
 
@@ -91,8 +103,17 @@ function validateCommand(sim: Command): void {
       "--data <dir>",
       "folder with the RTX 4090 trace (calibration/llmservingsim_vllm_RTX4090_Llama-3.1-8B_requests.jsonl[.gz])",
     )
+    .addOption(
+      new Option("--engine <name>", "beside a real run of the same requests on the embedded engine instead").choices(["llama"]),
+    )
+    .addOption(modelOption())
+    .option("--calibrated <file>", "profile of topas sim calibrate; default: calibrate around every round")
+    .option("--rounds <n>", "real runs, averaged", whole(1), 3)
+    .option("--tasks <n>", "tasks of a real run", whole(1, 99), 12)
+    .option("--gap <ms>", "time between their arrivals", whole(1), 400)
     .option("--json", "print one JSON object")
-    .action((flags: ValidateFlags) => {
+    .action(async (flags: ValidateFlags) => {
+      if (flags.engine === "llama") return validateEmbedded(flags);
       const trace =
         flags.data === undefined
           ? null
@@ -104,6 +125,21 @@ function validateCommand(sim: Command): void {
       if (flags.json === true) console.log(JSON.stringify({ rows }));
       else console.log(validationTable(rows));
     });
+}
+
+async function validateEmbedded(flags: ValidateFlags): Promise<void> {
+  const calibrated = flags.calibrated === undefined ? null : loadCalibrated(flags.calibrated);
+  const { model, rounds, tasks } = flags;
+  const found = await validateLlama({ model, calibrated, rounds, tasks, gapSeconds: flags.gap / 1000 });
+  const load = loadavg()[0] ?? 0;
+  if (flags.json === true) {
+    console.log(JSON.stringify({ evidence: { measured: "real-cpu", simulated: "simulated" }, load, ...found }));
+    return;
+  }
+  console.log(`measured: real-cpu, made model, gateway and HTTP; simulated: simulated; load average ${load.toFixed(1)}\n`);
+  console.log(validationTable(found.rows));
+  const each = found.rounds.map((r) => `${r.measured.meanTaskSeconds.toFixed(3)} / ${r.simulated.meanTaskSeconds.toFixed(3)}`);
+  console.log(`mean task seconds by round, measured / simulated: ${each.join(", ")}`);
 }
 
 /** Measured, simulated and error of every row; the last line counts. */

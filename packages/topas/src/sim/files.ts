@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import type { CalibratedProfile } from "./calibrate.ts";
 import { parseProfile, type Facts, type Profile } from "@topas/sim";
 
 const FOLDER = new URL("../profiles/", import.meta.resolve("@topas/sim"));
@@ -19,6 +20,14 @@ export function loadProfile(nameOrFile: string): Profile {
     throw new Error(`unknown profile "${nameOrFile}": a file, or one of ${profileNames().join(", ")}`);
   }
   return parseProfile(JSON.parse(readFileSync(bundled ? new URL(`${nameOrFile}.json`, FOLDER) : nameOrFile, "utf8")));
+}
+
+/** A profile file of `topas sim calibrate`. @throws Error when it does not say what a call costs outside the engine. */
+export function loadCalibrated(file: string): CalibratedProfile {
+  const profile = loadProfile(file);
+  const { frontendMs } = profile as { readonly frontendMs?: unknown };
+  if (typeof frontendMs !== "number") throw new Error(`${file} is no profile of topas sim calibrate: frontendMs is missing`);
+  return { profile, frontendMs };
 }
 
 /** The bundled table of published measurements. */

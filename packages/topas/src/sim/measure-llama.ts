@@ -22,6 +22,7 @@ export async function measureLlama(engine: LlamaEngine, sizes: MeasureSizes): Pr
   const all: CpuMeasurements[] = [];
   for (let round = 0; round < rounds; round++) {
     for (const batch of BATCHES) all.push(await calls(engine, batch, SHORT_PROMPT, steps, 0));
+    for (const short of [48, 96, 192]) all.push(await calls(engine, 1, short, 1, 0));
     all.push(await calls(engine, 1, long, steps, 0), await calls(engine, 4, long / 4, steps, 0));
     const moved = await movePrefix(engine, long, round);
     all.push(moved.measured);
@@ -63,7 +64,9 @@ async function calls(
         ? []
         : [{ sequences: batch, contextTokens, residentTokens: contextTokens + others, ms: mean(decodes.map(({ ms }) => ms)) }],
     prefills:
-      batch > 1 || prompt < chunk ? [] : [{ ...prefillShape(prompt, chunk, 0, others), ms: sum(prefills.map(({ ms }) => ms)) }],
+      batch > 1 || prompt === SHORT_PROMPT
+        ? []
+        : [{ ...prefillShape(prompt, chunk, 0, others), ms: sum(prefills.map(({ ms }) => ms)) }],
     hostMs: wall.length === 0 ? [] : [mean(wall)],
   };
 }

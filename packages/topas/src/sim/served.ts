@@ -57,6 +57,7 @@ export function whileServed(profile: Profile, { decode, prefill, hostMs }: Serve
       decodeMs: step.decodeMs.map(([sequences, ms]) => [sequences, ms * decode] as const),
       decodeMicrosPerContextToken: step.decodeMicrosPerContextToken * decode,
       residencyMicrosPerSequenceToken: step.residencyMicrosPerSequenceToken * decode,
+      prefillMsPerStep: (step.prefillMsPerStep ?? 0) * prefill,
       prefillMsPerToken: step.prefillMsPerToken * prefill,
       prefillMsPerTokenSquared: step.prefillMsPerTokenSquared * prefill,
       residencyMicrosPerPrefillToken: step.residencyMicrosPerPrefillToken * prefill,

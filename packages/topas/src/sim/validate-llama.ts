@@ -1,4 +1,4 @@
-import { simulate, validationRow, type Profile, type ValidationRow } from "@topas/sim";
+import { simulate, validationRow, type ValidationRow } from "@topas/sim";
 import type { MadeModel } from "../engine-choice.ts";
 import { calibrate, QUICK, type CalibratedProfile } from "./calibrate.ts";
 import { runOnLlama, supervisorTasks, type LlamaRun, type Outcome } from "./llama-run.ts";
@@ -10,39 +10,59 @@ const KV_TOKENS = 2048;
 
 export interface LlamaValidation {
   readonly rows: readonly ValidationRow[];
-  /** The same for every round alone, to show how much the machine itself moves. */
+  /** Every round alone, to show how much the machine itself moves. */
   readonly rounds: readonly { readonly measured: Outcome; readonly simulated: Outcome }[];
 }
 
-/**
- * The same requests on the embedded engine and in the simulator; means over rounds are compared. Without a calibration each round
- * is simulated with one made right before it, since a busy machine does not stay what it was.
- */
-export async function validateLlama(
-  model: MadeModel,
-  calibrated: CalibratedProfile | null,
-  rounds: number,
-  tasks: number,
-  gapSeconds: number,
-): Promise<LlamaValidation> {
+export interface LlamaValidationOptions {
+  readonly model: MadeModel;
+  /** Null: one calibration before every round and one after the last; a round is simulated with both around it. */
+  readonly calibrated: CalibratedProfile | null;
+  readonly rounds: number;
+  readonly tasks: number;
+  readonly gapSeconds: number;
+}
+
+/** The same requests on the embedded engine and in the simulator; means over rounds are compared. */
+export async function validateLlama(options: LlamaValidationOptions): Promise<LlamaValidation> {
+  const { model, calibrated, rounds, tasks, gapSeconds } = options;
+  const now = async (): Promise<CalibratedProfile> => calibrated ?? (await calibrate(model, QUICK, null));
   // Code that is not compiled yet is slow: a short run first, on an engine of its own.
   await runOnLlama(model, POLICY, KV_TOKENS, supervisorTasks(3, gapSeconds));
-  const done: { measured: Outcome; simulated: Outcome }[] = [];
+  const done: { readonly measured: Outcome; readonly simulated: Outcome }[] = [];
+  let before = await now();
   for (let round = 0; round < rounds; round++) {
-    const { profile, frontendMs } = calibrated ?? (await calibrate(model, QUICK, null));
     const real = await runOnLlama(model, POLICY, KV_TOKENS, supervisorTasks(tasks, gapSeconds));
-    done.push({ measured: real.measured, simulated: simulated(profile, frontendMs / 1000, real) });
+    const after = await now();
+    done.push({ measured: real.measured, simulated: meanOutcome([simulated(before, real), simulated(after, real)]) });
+    before = after;
   }
-  const name = `embedded engine ${model}, ${tasks} supervisor tasks, ${POLICY}`;
-  const rows = (["meanTaskSeconds", "meanTtftSeconds", "totalSeconds", "engineSeconds"] as const).map((metric) => {
-    const over = (side: "measured" | "simulated"): number => done.reduce((sum, each) => sum + each[side][metric], 0) / rounds;
-    return validationRow(name, metric, over("measured"), over("simulated"), TOLERANCE_PCT);
-  });
-  return { rows, rounds: done };
+  const measured = meanOutcome(done.map((each) => each.measured));
+  const found = meanOutcome(done.map((each) => each.simulated));
+  const name = `${model}: ${tasks} supervisor tasks, ${POLICY}`;
+  const rows = JUDGED.map((metric) => validationRow(name, metric, measured[metric], found[metric], TOLERANCE_PCT));
+  const printed = (["engineSeconds", "steps"] as const).map((metric) =>
+    validationRow(name, metric, measured[metric], found[metric], null),
+  );
+  return { rows: [...rows, ...printed], rounds: done };
+}
+
+const JUDGED = ["meanTaskSeconds", "meanTtftSeconds", "totalSeconds"] as const;
+
+function meanOutcome(all: readonly Outcome[]): Outcome {
+  const of = (name: keyof Outcome): number => all.reduce((sum, each) => sum + each[name], 0) / all.length;
+  return {
+    meanTaskSeconds: of("meanTaskSeconds"),
+    meanTtftSeconds: of("meanTtftSeconds"),
+    totalSeconds: of("totalSeconds"),
+    engineSeconds: of("engineSeconds"),
+    steps: of("steps"),
+  };
 }
 
 /** The frontend is a constant in front of every call: in the simulator the wait before it. */
-function simulated(profile: Profile, frontendSeconds: number, { agents, tasks }: LlamaRun): Outcome {
+function simulated({ profile, frontendMs }: CalibratedProfile, { agents, tasks }: LlamaRun): Outcome {
+  const frontendSeconds = frontendMs / 1000;
   const later = tasks.map((task) => ({
     ...task,
     arrivalSeconds: task.arrivalSeconds + frontendSeconds,
