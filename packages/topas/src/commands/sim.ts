@@ -1,6 +1,6 @@
 import { loadavg } from "node:os";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { listWorkloads, table1, toy, validate, type ArrivalName, type RulesId, type ValidationRow } from "@topas/sim";
+import { ARRIVALS, listWorkloads, table1, toy, validate, type ArrivalName, type RulesId, type ValidationRow } from "@topas/sim";
 import { table } from "../demo/report.ts";
 import type { MadeModel } from "../engine-choice.ts";
 import { calibrateCommand, modelOption } from "../sim/calibrate-command.ts";
@@ -43,7 +43,7 @@ function runCommand(sim: Command): void {
     .requiredOption("--workload <name>", "see topas sim workloads")
     .option("--policy <id>", "see topas policies", "topas")
     .option("--load <share>", "offered load as a share of capacity", share, 0.8)
-    .option("--arrival <kind>", "poisson, burst, ... (see docs/simulator.md)", "poisson")
+    .addOption(new Option("--arrival <kind>", "process of arrivals").choices(Object.keys(ARRIVALS)).default("poisson"))
     .option("--tasks <n>", "tasks", whole(1), 200)
     .option("--seed <n>", "seed of arrivals, lengths and waits", whole(0), 1)
     .option("--profile <name>", `engine profile: a file or one of ${profileNames().join(", ")}`, "qwen2.5-32b-a100")
