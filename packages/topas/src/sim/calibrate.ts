@@ -61,7 +61,7 @@ export async function openLlama(model: MadeModel, kvTokens: number): Promise<Lla
   return new LlamaEngine({ modelPath: await ensureModel(model, cacheDirectory()), kvTokens });
 }
 
-/** Every kind of sample from the bench where it has any; what it lacks, from the direct measurement. */
+/** Decodes alone and copies from the bench where it has any; short prompts and what lies beside others, from the direct measurement. */
 function join(bench: CpuMeasurements, direct: CpuMeasurements): CpuMeasurements {
   const or = <T>(one: readonly T[], other: readonly T[]): readonly T[] => (one.length > 0 ? one : other);
   const beside = direct.decodes.filter(({ residentTokens, contextTokens }) => residentTokens > contextTokens);
@@ -70,10 +70,7 @@ function join(bench: CpuMeasurements, direct: CpuMeasurements): CpuMeasurements 
   const known = [...beside, ...reads].filter(({ sequences }) => sizes.has(sequences));
   return {
     decodes: bench.decodes.length > 0 ? [...bench.decodes, ...known] : direct.decodes,
-    prefills: [
-      ...bench.prefills,
-      ...direct.prefills.filter(({ tokens, besideTokens }) => besideTokens > tokens * tokens || bench.prefills.length === 0),
-    ],
+    prefills: [...bench.prefills, ...direct.prefills],
     saves: or(bench.saves, direct.saves),
     restores: or(bench.restores, direct.restores),
     hostMs: or(bench.hostMs, direct.hostMs),

@@ -14,6 +14,8 @@ const AGENTS = { supervisor: 420, researcher: 300, coder: 500, reviewer: 240 } a
 type Agent = keyof typeof AGENTS;
 const INPUT_TOKENS = 60;
 const OUTPUT_TOKENS = 32;
+// The made model's text would end anywhere.
+const EXACT_LENGTH = { ignore_eos: true };
 const CHAIN = ["lead-1", "work-1", "lead-2", "work-2", "lead-3"];
 
 interface PlainTask {
@@ -110,7 +112,7 @@ async function oneCall(client: OpenAI, messages: OpenAI.ChatCompletionMessagePar
     temperature: 0,
     max_tokens: OUTPUT_TOKENS,
     messages,
-    ...{ ignore_eos: true },
+    ...EXACT_LENGTH,
   });
   let first: number | null = null;
   let finish: string | null = null;

@@ -4,7 +4,10 @@ import type { LlamaEngine } from "@topas/engines/llama";
 import OpenAI from "openai";
 import { words } from "../demo/workload.ts";
 
-const PROMPT_TOKENS = 400;
+const SYSTEM_TOKENS = 300;
+const PROMPT_TOKENS = 100;
+// The made model's text would end anywhere.
+const EXACT_LENGTH = { ignore_eos: true };
 const OUTPUT_TOKENS = 32;
 const BATCHES = [1, 3, 6];
 
@@ -20,7 +23,7 @@ export interface Served {
 
 /**
  * The gateway and its clients share cores and caches with the engine, which the engine alone does not show. So the same machine
- * serves plain streamed calls, and every step is compared with what the profile says about it.
+ * serves streamed calls of one agent, its prefix in place, and every step is compared with what the profile says about it.
  */
 export async function measureServed(engine: LlamaEngine, profile: Profile, rounds: number): Promise<Served> {
   const gateway = await startGateway({ engine, policy: "fcfs", host: "127.0.0.1", port: 0, keys: new Map(), logLevel: "silent" });
@@ -96,7 +99,7 @@ class StepWatch {
   step({ ms, freeTokens, deltas }: StepEvent): void {
     const load = { prefillTokens: 0, chunks: 0, prefillWork: 0, decodes: 0, contextTokens: 0, residentTokens: 0 };
     for (const { request, prefilled, decoded } of deltas) {
-      const before = this.held.get(request) ?? 0;
+      const before = this.held.get(request) ?? SYSTEM_TOKENS;
       this.held.set(request, before + (prefilled > 0 ? prefilled : decoded));
       if (prefilled > 0) {
         load.prefillTokens += prefilled;
@@ -144,8 +147,11 @@ function together(client: OpenAI, batch: number, salt: number): Promise<number[]
         stream: true,
         temperature: 0,
         max_tokens: OUTPUT_TOKENS,
-        messages: [{ role: "user", content: words(PROMPT_TOKENS, 5_000 + 100 * salt + 10 * batch + i) }],
-        ...{ ignore_eos: true },
+        messages: [
+          { role: "system", content: words(SYSTEM_TOKENS, 4_999) },
+          { role: "user", content: words(PROMPT_TOKENS, 5_000 + 100 * salt + 10 * batch + i) },
+        ],
+        ...EXACT_LENGTH,
       });
       for await (const chunk of stream)
         if (first === 0 && (chunk.choices[0]?.delta.content ?? "") !== "") first = performance.now();
