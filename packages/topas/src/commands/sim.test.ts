@@ -53,6 +53,17 @@ describe("run", () => {
   });
 });
 
+it("validate --json: one row for each figure compared", { timeout: 30_000 }, async () => {
+  const { rows } = (await json("validate")) as { rows: Record<string, unknown>[] };
+  expect(rows.length).toBeGreaterThan(50);
+  for (const row of rows) {
+    expect(Object.keys(row)).toEqual(["case", "metric", "measured", "simulated", "errorPct", "tolerancePct", "pass"]);
+    expect(row["pass"]).toBe(
+      row["tolerancePct"] === null ? null : Math.abs(Number(row["errorPct"])) <= Number(row["tolerancePct"]),
+    );
+  }
+});
+
 it("workloads: every preset with its prefixes", async () => {
   const { rows } = await json("workloads");
   expect(rows).toContainEqual(expect.objectContaining({ name: "dag-4", prefixSumTokens: expect.any(Number) }));
