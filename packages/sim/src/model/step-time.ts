@@ -17,9 +17,16 @@ export interface StepLoad {
 
 export type StepTimer = (load: StepLoad) => number;
 
+/** Tables are dense and dear to build: one timer a profile. A profile is never changed after it was read. */
+const timers = new WeakMap<Profile, StepTimer>();
+
 /** Seconds of one step (section 3; CPU: section 11). */
 export function stepTimer(profile: Profile): StepTimer {
-  return profile.step.kind === "gpu" ? gpuTimer(profile.step, profile.kvBytesPerToken) : cpuTimer(profile.step);
+  const known = timers.get(profile);
+  if (known !== undefined) return known;
+  const timer = profile.step.kind === "gpu" ? gpuTimer(profile.step, profile.kvBytesPerToken) : cpuTimer(profile.step);
+  timers.set(profile, timer);
+  return timer;
 }
 
 function gpuTimer(step: GpuStep, kvBytesPerToken: number): StepTimer {
