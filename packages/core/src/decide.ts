@@ -1,5 +1,6 @@
 import { cover, evictActions, physicalOf } from "./evict/cover.ts";
 import type { Decision, EntryId, LoadAction, PreemptMode, Why } from "./events.ts";
+import { emptyDecision } from "./empty-decision.ts";
 import { explainPlan } from "./explain-plan.ts";
 import { overtakeLimit } from "./overtakes.ts";
 import { pack, type Packed } from "./pack.ts";
@@ -168,19 +169,5 @@ function admitEverything(view: View, policy: Policy): Decision {
       creditSeconds: 0,
     })),
     why,
-  };
-}
-
-function emptyDecision(policy: Policy, nowSeconds: number, wakeAtSeconds: number | null): Decision {
-  return {
-    policy: policy.id,
-    atSeconds: nowSeconds,
-    preempt: [],
-    evict: [],
-    load: [],
-    admit: [],
-    keep: [],
-    why: [],
-    wakeAtSeconds,
   };
 }

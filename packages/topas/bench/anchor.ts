@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startGateway } from "@topas/gateway";
 import { encodeReceiptHeader } from "@topas/receipt";
-import { mean, quantile, table } from "../src/demo/report.ts";
+import { mean, quantile } from "@topas/sim";
+import { table } from "../src/demo/report.ts";
 import { createEngine, engineDefaults } from "../src/engine-choice.ts";
 
 interface Anchor {

@@ -2,7 +2,8 @@
  * `npm run bench:gateway [-- --quick] [-- --json]`: the gateway with scheduling on, beside direct and beside a plain
  * fastify + undici proxy, in one run, interleaved. Ratios are the result; the digits belong to this machine.
  */
-import { quantile, table } from "../src/demo/report.ts";
+import { quantile } from "@topas/sim";
+import { table } from "../src/demo/report.ts";
 import { drive, leave } from "./gateway/load.ts";
 import { startSubject, type Subject } from "./gateway/process.ts";
 

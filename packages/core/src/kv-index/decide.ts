@@ -1,3 +1,4 @@
+import { emptyDecision } from "../empty-decision.ts";
 import type { Decision } from "../events.ts";
 import { freeSlots } from "../ledger.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -27,7 +28,7 @@ const NOBODY: ReadonlySet<Item> = new Set();
 /** One decision from the index (algorithm 5.3, then 5.7): cost independent of the length of the queue. */
 export function decideByIndex(state: State, policy: Policy, settings: IndexSettings, nowSeconds: number): Decision {
   if (state.preemptedAtSeconds !== null && nowSeconds <= state.preemptedAtSeconds)
-    return nothing(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);
+    return emptyDecision(policy, nowSeconds, state.waiting.size > 0 ? nowSeconds + NEXT_INSTANT_SECONDS : null);
   const index = indexFor(state, settings, state.config.failsOnOverflow ? full : policy.reserve);
   advanceRebuild(index);
   return decideFrom(index, policy, nowSeconds);
@@ -109,18 +110,4 @@ function wakeAt(picking: Picking, preempted: number): number | null {
   const tick = options.fit === "guarded" ? nowSeconds + TICK_SECONDS : Infinity;
   const next = Math.min(tick, picking.declinedUntilSeconds);
   return Number.isFinite(next) ? next : null;
-}
-
-function nothing(policy: Policy, nowSeconds: number, wakeAtSeconds: number | null): Decision {
-  return {
-    policy: policy.id,
-    atSeconds: nowSeconds,
-    preempt: [],
-    evict: [],
-    load: [],
-    admit: [],
-    keep: [],
-    why: [],
-    wakeAtSeconds,
-  };
 }

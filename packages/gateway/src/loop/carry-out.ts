@@ -48,11 +48,8 @@ export function carryOut(loop: Loop, decision: Decision, now: number): void {
 function markRunning(loop: Loop, record: CallRecord, now: number, needTokens: number): void {
   const { id } = record.call;
   settleWait(record, now);
-  for (const other of loop.waiting.values()) {
-    if (other.arrivedSeconds >= record.arrivedSeconds) break;
-    loop.counters_.overtakes_total++;
-    break;
-  }
+  const [oldest] = loop.waiting.values();
+  if (oldest !== undefined && oldest.arrivedSeconds < record.arrivedSeconds) loop.counters_.overtakes_total++;
   loop.waiting.delete(id);
   loop.running.set(id, record);
   record.status = "running";

@@ -13,18 +13,6 @@ export interface DemoRow {
   readonly failed: number;
 }
 
-/** Type-7 quantile of unsorted values; NaN for none. */
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  if (sorted.length === 0) return Number.NaN;
-  const at = (sorted.length - 1) * q;
-  const low = sorted[Math.floor(at)] ?? 0;
-  const high = sorted[Math.ceil(at)] ?? 0;
-  return low + (high - low) * (at - Math.floor(at));
-}
-
-export const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
-
 export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
   const width = headers.map((h, i) => Math.max(h.length, ...rows.map((r) => (r[i] ?? "").length)));
   const line = (cells: readonly string[]): string =>
