@@ -11,11 +11,11 @@ interface Figures {
   readonly starved?: number;
 }
 
-function run(policy: string, condition: string, workload: string, seed: number, figures: Figures): Run {
+function run(policy: string, condition: string, workload: string, seed: number, figures: Figures, load = 0.8): Run {
   return {
     workload,
     arrival: "poisson",
-    load: 0.8,
+    load,
     budgetTokens: 20_000,
     hostTier: "none",
     policy,
@@ -37,8 +37,16 @@ function run(policy: string, condition: string, workload: string, seed: number, 
 
 const BASE: Figures = { mean: 10, p99: 100 };
 
-function gate(candidate: Figures, changes: Partial<Results> = {}, workload = "ruflo-feature"): Gate {
-  const runs = [run("lpm", "A", workload, 1, BASE), run("kv-index-safe", "D", workload, 1, candidate)];
+/** Three equal seeds of both rows. */
+function pair(workload: string, candidate: Figures, load?: number): Run[] {
+  return [1, 2, 3].flatMap((seed) => [
+    run("lpm", "A", workload, seed, BASE, load),
+    run("topas-guarded", "D", workload, seed, candidate, load),
+  ]);
+}
+
+function gate(candidate: Figures, changes: Partial<Results> = {}, workload = "ruflo-record"): Gate {
+  const runs = [...pair(workload, candidate), ...pair(workload, BASE, 0.3)];
   return judge({
     ...sampleResults(),
     evidence: "real-cpu",
@@ -86,20 +94,34 @@ describe("other clauses", () => {
     expect(at(0.00999).decision).toBe("promote");
   });
   it("a protected workload with a worse tail holds whatever is gained elsewhere", () => {
-    const runs = [
-      run("lpm", "A", "ruflo-feature", 1, BASE),
-      run("kv-index-safe", "D", "ruflo-feature", 1, { mean: 7, p99: 80 }),
-      run("lpm", "A", "chat", 1, BASE),
-      run("kv-index-safe", "D", "chat", 1, { mean: 10, p99: 106 }),
-    ];
-    const said = gate({ mean: 7, p99: 80 }, { runs });
-    expect(said.reasons).toEqual(["tail_regression"]);
-    expect(said.clauses.find(({ pass }) => pass === false)!.detail).toContain("chat");
+    for (const name of ["chat", "chat beside ruflo-record", "background beside ruflo-record"]) {
+      const runs = [...pair("ruflo-record", { mean: 7, p99: 80 }), ...pair(name, { mean: 10, p99: 106 })];
+      const said = gate({ mean: 7, p99: 80 }, { runs });
+      expect(said.reasons).toEqual(["tail_regression"]);
+      expect(said.clauses.find(({ pass }) => pass === false)!.detail).toContain(name);
+    }
+  });
+  it("harm to a real workflow at low load holds; no row at low load holds too", () => {
+    const gain = pair("ruflo-record", { mean: 7, p99: 80 });
+    const low = (mean: number): Run[] => [...gain, ...pair("ruflo-record", { mean, p99: 100 }, 0.3)];
+    expect(gate(BASE, { runs: low(10.3) }).reasons).toEqual(["harm_at_low_load"]);
+    expect(gate(BASE, { runs: low(10.2) }).decision).toBe("promote");
+    expect(gate(BASE, { runs: gain }).reasons).toEqual(["not_measured"]);
+  });
+  it("a real gain whose interval reaches 10 % does not promote, nor does one seed", () => {
+    const wide = [0.75, 0.8, 0.99].flatMap((ratio, i) => [
+      run("lpm", "A", "ruflo-record", i, BASE),
+      run("topas-guarded", "D", "ruflo-record", i, { mean: 10 * ratio, p99: 100 }),
+    ]);
+    const low = pair("ruflo-record", BASE, 0.3);
+    expect(gate(BASE, { runs: [...wide, ...low] }).decision).not.toBe("promote");
+    const one = pair("ruflo-record", { mean: 7, p99: 80 }).filter(({ seed }) => seed === 1);
+    expect(gate(BASE, { runs: [...one, ...low] }).reasons).toEqual(["gain_below_15_percent"]);
   });
   it("a gain whose interval holds 1 does not count", () => {
     const seeds = [1, 2, 3, 4, 5].flatMap((seed) => [
-      run("lpm", "A", "ruflo-feature", seed, BASE),
-      run("kv-index-safe", "D", "ruflo-feature", seed, { mean: seed < 5 ? 12 : 0.5 * seed, p99: 100 }),
+      run("lpm", "A", "ruflo-record", seed, BASE),
+      run("topas-guarded", "D", "ruflo-record", seed, { mean: seed < 5 ? 12 : 0.5 * seed, p99: 100 }),
     ]);
     expect(gate(BASE, { runs: seeds }).decision).toBe("hold");
   });

@@ -5,17 +5,20 @@ import type { Clause, Gate, Results, Run } from "./results/schema.ts";
 import { createRng } from "@topas/sim";
 
 /** Limits of the promotion gate (ruvnet/ruflo#3141). */
-export const GATE = { gain: 0.15, wallShare: 0.01, tail: 0.05, success: 0.001 } as const;
+export const GATE = { gain: 0.15, sureGain: 0.1, wallShare: 0.01, tail: 0.05, success: 0.001, noHarm: 0.02 } as const;
 
 /** Workloads whose tail must not suffer, whatever is gained elsewhere; beside them whatever runs at low load. */
 export const PROTECTED = ["sop-as-shipped", "chat", "one-agent", "no-prefix"];
+/** The same, by how the names begin: in live runs, what shares the engine with the workflow. */
+const PROTECTED_BESIDE = ["chat beside ", "background beside "];
+const REAL_WORKFLOW = "ruflo-r";
 const LOW_LOAD = 0.3;
 
 /** Rounding of binary fractions: 105.0 / 100.0 - 1 is above 0.05 in floating point. */
 const EPSILON = 1e-9;
 
 export interface GateOptions {
-  /** Default: kv-index-safe where it ran, else the first joint policy. */
+  /** Default: topas-guarded, which is served, where it ran, else the first joint policy. */
   readonly policy?: string;
   /** Default: the best scheduler that engines ship, per workload and metric. */
   readonly baseline?: string;
@@ -36,8 +39,8 @@ interface Figures {
   readonly candidate: number;
   readonly baseline: number;
   readonly against: string;
-  /** Upper end of the 95 % interval of the ratio; null with one seed. */
-  readonly high: number | null;
+  /** 95 % interval of the ratio; null with one seed. */
+  readonly ci95: readonly [low: number, high: number] | null;
 }
 
 export const EXIT_CODES = { promote: 0, hold: 2, experimental: 3 } as const;
@@ -53,30 +56,29 @@ export function judge(results: Results, options: GateOptions = {}): Gate {
       reasons: ["not_measured"],
       clauses: [clause("runs", null, "none", `no run of ${policy}`)],
     };
-  const real = cells.filter(({ workload }) => results.evidence !== "simulated" && workload.startsWith("ruflo"));
-  const gainReal = best(real);
-  const gainAny = best(cells);
-  const guarded = cells.filter(
-    (cell) => PROTECTED.includes(cell.workload) || (cell.load !== null && cell.load <= LOW_LOAD + EPSILON) || real.includes(cell),
-  );
+  const real = cells.filter(({ workload }) => results.evidence !== "simulated" && workload.startsWith(REAL_WORKFLOW));
+  const gainReal = best(real, GATE.sureGain);
+  const gainAny = best(cells, 0);
+  const guarded = cells.filter((cell) => isProtected(cell.workload) || isLowLoad(cell) || real.includes(cell));
   const shown = gainReal?.passes === true ? gainReal : gainAny;
   const counted = gainReal?.passes === true || shown === null ? guarded : [...new Set([...guarded, shown.cell])];
   const clauses = [
-    gainClause("gain on a real Ruflo workflow", gainReal, results.evidence),
+    gainClause("gain on a real Ruflo workflow", gainReal, GATE.sureGain, results.evidence),
     successClause(cells),
     overheadClause(results, policy),
     starvationClause(cells),
     tailClause(counted),
+    noHarmClause(real.filter(isLowLoad)),
     clause(
       "protected workloads measured",
       guarded.length > 0 ? true : null,
       `${guarded.length} settings`,
-      `${PROTECTED.join(", ")}, load up to ${LOW_LOAD}, and the real workflows themselves`,
+      `${PROTECTED.join(", ")}, ${PROTECTED_BESIDE.map((name) => `${name}...`).join(", ")}, load up to ${LOW_LOAD}, and the real workflows themselves`,
     ),
   ];
   const failed = clauses.filter(({ pass }, i) => i > 0 && pass === false).map(({ clause: name }) => REASONS[name] ?? name);
   const unmeasured = clauses.some(({ pass }, i) => i > 0 && pass === null);
-  const synthetic = gainClause("gain on synthetic workloads", gainAny, results.evidence);
+  const synthetic = gainClause("gain on any workload", gainAny, 0, results.evidence);
   const all = [...clauses.slice(0, 1), synthetic, ...clauses.slice(1)];
   const say = (decision: Gate["decision"], reasons: readonly string[]): Gate => ({
     decision,
@@ -95,11 +97,20 @@ const REASONS: Readonly<Record<string, string>> = {
   "scheduler below 1 % of wall time": "overhead",
   "no starvation": "starvation",
   "no protected tail worse by more than 5 %": "tail_regression",
+  "no harm to a real workflow at low load": "harm_at_low_load",
 };
+
+function isProtected(workload: string): boolean {
+  return PROTECTED.includes(workload) || PROTECTED_BESIDE.some((name) => workload.startsWith(name));
+}
+
+function isLowLoad({ load }: Cell): boolean {
+  return load !== null && load <= LOW_LOAD + EPSILON;
+}
 
 function defaultPolicy(runs: readonly Run[]): string {
   const joint = runs.filter(({ condition }) => condition === "D");
-  return joint.find(({ policy }) => policy === "kv-index-safe")?.policy ?? joint[0]?.policy ?? "kv-index-safe";
+  return joint.find(({ policy }) => policy === "topas-guarded")?.policy ?? joint[0]?.policy ?? "topas-guarded";
 }
 
 function cellOf(group: readonly Run[], policy: string, baseline: string | undefined): Cell | null {
@@ -135,7 +146,7 @@ function figures(group: readonly Run[], policy: string, against: string, metric:
     candidate: mean(pairs.map(([a]) => a)),
     baseline: mean(pairs.map(([, b]) => b)),
     against,
-    high: pairs.length < 2 ? null : ci95[1],
+    ci95: pairs.length < 2 ? null : [ci95[0], ci95[1]],
   };
 }
 
@@ -147,15 +158,15 @@ interface Gain {
   readonly passes: boolean;
 }
 
-/** The largest reduction of mean or p99; a gain that passes before one that does not. */
-function best(cells: readonly Cell[]): Gain | null {
+/** The largest reduction of mean or p99; a gain that passes before one that does not. Its interval has to leave out `sure`. */
+function best(cells: readonly Cell[], sure: number): Gain | null {
   const gains = cells.flatMap((cell) =>
     (["mean", "p99"] as const).flatMap((metric): Gain[] => {
       const found = cell[metric];
       if (found === null) return [];
       const share = 1 - found.candidate / found.baseline;
-      const sure = found.high === null || found.high < 1;
-      return [{ cell, metric, figures: found, share, passes: share >= GATE.gain - EPSILON && sure && !cell.unstable }];
+      const isSure = found.ci95 !== null && found.ci95[1] < 1 - sure;
+      return [{ cell, metric, figures: found, share, passes: share >= GATE.gain - EPSILON && isSure && !cell.unstable }];
     }),
   );
   return gains.toSorted((a, b) => Number(b.passes) - Number(a.passes) || b.share - a.share)[0] ?? null;
@@ -165,17 +176,17 @@ function clause(name: string, pass: boolean | null, figure: string, detail: stri
   return { clause: name, pass, figure, detail };
 }
 
-function gainClause(name: string, gain: Gain | null, evidence: Results["evidence"]): Clause {
+function gainClause(name: string, gain: Gain | null, sure: number, evidence: Results["evidence"]): Clause {
   if (gain === null) return clause(name, null, "not measured", `evidence: ${evidence}`);
   const { cell, metric, figures: f, share, passes } = gain;
-  const range = f.high === null ? "one seed" : `95 % interval of the ratio up to ${f.high.toFixed(3)}`;
+  const interval = `95 % interval of the ratio ${rangeOf(f)}, which has to end below ${(1 - sure).toFixed(2)}`;
   const note = cell.unstable ? ", but the candidate does not settle" : "";
   const seconds = `${metric} ${f.candidate.toFixed(1)} s against ${f.baseline.toFixed(1)} s of ${f.against}`;
   return clause(
     name,
     passes,
     `${(100 * share).toFixed(1)} % (limit ${100 * GATE.gain} %)`,
-    `${cell.label}: ${seconds}; ${range}${note}`,
+    `${cell.label}: ${seconds}; ${interval}${note}`,
   );
 }
 
@@ -208,6 +219,28 @@ function tailClause(cells: readonly Cell[]): Clause {
   const { cell, f } = worst;
   const rise = f.candidate / f.baseline - 1;
   const figure = `${(100 * rise).toFixed(1)} % (limit 5 %)`;
-  const detail = `${cell.label}: p99 ${f.candidate.toFixed(1)} s against ${f.baseline.toFixed(1)} s of ${f.against}`;
+  const detail = `${cell.label}: p99 ${f.candidate.toFixed(1)} s against ${f.baseline.toFixed(1)} s of ${f.against}; ${rangeOf(f)}`;
   return clause(name, rise <= GATE.tail + EPSILON, figure, detail);
+}
+
+/** Harm: a mean worse by more than the limit whose interval leaves out 1. */
+function noHarmClause(cells: readonly Cell[]): Clause {
+  const name = "no harm to a real workflow at low load";
+  const means = cells.flatMap((cell) => (cell.mean === null ? [] : [{ cell, f: cell.mean }]));
+  const rise = (f: Figures): number => f.candidate / f.baseline - 1;
+  const worst = means.toSorted((a, b) => rise(b.f) - rise(a.f))[0];
+  if (worst === undefined) return clause(name, null, "not measured", `no real workflow ran at load up to ${LOW_LOAD}`);
+  const harmed = means.some(({ f }) => rise(f) > GATE.noHarm + EPSILON && (f.ci95 === null || f.ci95[0] > 1));
+  const { cell, f } = worst;
+  const detail = `${cell.label}: mean ${f.candidate.toFixed(1)} s against ${f.baseline.toFixed(1)} s of ${f.against}; ${rangeOf(f)}`;
+  return clause(
+    name,
+    !harmed,
+    `${(100 * rise(f)).toFixed(1)} % (limit ${100 * GATE.noHarm} % unless the interval holds 1)`,
+    detail,
+  );
+}
+
+function rangeOf({ ci95 }: Figures): string {
+  return ci95 === null ? "unknown with one seed" : `${ci95[0].toFixed(3)} .. ${ci95[1].toFixed(3)}`;
 }
