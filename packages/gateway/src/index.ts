@@ -15,4 +15,5 @@ export {
 export type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 export { buildGateway } from "./server.ts";
 export { Loop, type LoopOptions } from "./loop.ts";
+export type { TimeSummary } from "./loop/decision-times.ts";
 export { startGateway, type RunningGateway, type StartOptions } from "./start.ts";

@@ -1,11 +1,12 @@
 import { createState, step } from "@topas/core";
-import type { CoreEvent, Graph, PolicyChanges, State } from "@topas/core";
+import type { CoreEvent, Graph, PolicyChanges, State, decide } from "@topas/core";
 import type { CallEnd, Engine, EngineDescription } from "@topas/engines";
 import { GatewayError } from "./errors.ts";
 import { coreConfig } from "./loop/engine-view.ts";
 import { admissible, withoutVolatilePrefix } from "./loop/door.ts";
 import { Decider } from "./loop/decider.ts";
 import { newCounters } from "./loop/counters.ts";
+import type { TimeSummary } from "./loop/decision-times.ts";
 import { onEngineEvent } from "./loop/engine-events.ts";
 import { RecordBook, explanation, type CallRecord } from "./loop/records.ts";
 import { SessionMemory } from "./loop/session-memory.ts";
@@ -23,6 +24,7 @@ import type { Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } fro
 export interface LoopOptions {
   readonly engine: Engine;
   readonly policy: string;
+  /** Of `policy`; another one gets its own with `setPolicy`. passthrough takes none. */
   readonly policyOptions?: PolicyChanges;
   /** Waiting calls beyond this are refused with 429. */
   readonly queueLimit?: number;
@@ -44,6 +46,8 @@ export interface LoopOptions {
   /** Monotonic seconds. */
   readonly nowSeconds: () => number;
   readonly log?: (level: "info" | "warn" | "error", message: string, data?: object) => void;
+  /** Test seam: what stands in for core's `decide`, to see a scheduler fail. */
+  readonly decide?: typeof decide;
   /** Test hook: every event after it was applied. */
   readonly onEvent?: (state: State, event: CoreEvent) => void;
 }
@@ -78,7 +82,7 @@ export class Loop implements Scheduler {
     this.engine_ = options.engine;
     this.description = options.engine.describe();
     this.state = createState(coreConfig(this.description), options.profiles?.load());
-    this.decider = new Decider(this, options.policy);
+    this.decider = new Decider(this, options.policy, options.policyOptions ?? {});
     this.shadow =
       options.shadow === undefined || options.journal === undefined ? null : new Shadow(this, options.shadow, options.journal);
     this.tasks = new TaskBook(options.taskIdleSeconds ?? 600);
@@ -170,8 +174,8 @@ export class Loop implements Scheduler {
     return true;
   }
 
-  setPolicy(id: string): void {
-    this.decider.use(id);
+  setPolicy(id: string, options?: PolicyChanges): void {
+    this.decider.use(id, options);
     this.options.log?.("info", "policy switched", { policy: id });
   }
 
@@ -193,10 +197,19 @@ export class Loop implements Scheduler {
     });
   }
 
+  /** Seconds of every `decide` since the start, over all policies. */
+  decisionTimes(): TimeSummary {
+    return this.decider.times.summary();
+  }
+
   counters(): Readonly<Record<string, number>> {
+    const times = this.decisionTimes();
     return {
       ...this.counters_,
       ...this.options.workflows?.counters(),
+      decision_p50_seconds: times.p50Seconds,
+      decision_p95_seconds: times.p95Seconds,
+      decision_max_seconds: times.maxSeconds,
       queue_depth: this.waiting.size,
       in_flight: this.running.size,
       tasks: this.tasks.size,

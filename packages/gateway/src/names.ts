@@ -27,4 +27,11 @@ export const headerNames = {
 } as const;
 
 /** Keys of `Scheduler.counters()` that are gauges; every other key is taken as a running total. */
-export const schedulerGauges: ReadonlySet<string> = new Set(["queue_depth", "in_flight", "tasks"]);
+export const schedulerGauges: ReadonlySet<string> = new Set([
+  "queue_depth",
+  "in_flight",
+  "tasks",
+  "decision_p50_seconds",
+  "decision_p95_seconds",
+  "decision_max_seconds",
+]);

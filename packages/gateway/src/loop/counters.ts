@@ -9,8 +9,12 @@ export const newCounters = () => ({
   refused_engine_total: 0,
   queue_timeout_total: 0,
   decisions_total: 0,
+  /** Of `decide` alone. */
   decision_seconds_total: 0,
+  /** Of whole rounds: deciding, committing, explaining, handing commands to the engine. */
+  scheduling_seconds_total: 0,
   scheduler_errors_total: 0,
+  policy_fallbacks_total: 0,
   overtakes_total: 0,
   preemptions_total: 0,
   forced_preemptions_total: 0,

@@ -1,32 +1,60 @@
-import { createPolicy, decide, describePolicy, policyIds, type Decision, type Policy } from "@topas/core";
-import { GatewayError } from "../errors.ts";
+import { decide, type Decision, type Policy, type PolicyChanges } from "@topas/core";
 import type { Loop } from "../loop.ts";
 import { carryOut } from "./carry-out.ts";
-import { onEngine } from "./engine-view.ts";
+import { createTimeHistogram } from "./decision-times.ts";
+import { FALLBACK, makePolicy } from "./make-policy.ts";
 
 const PASSES_PER_INSTANT = 4;
-const FALLBACK = "passthrough";
 
-/** When to decide, with which policy, and what happens if the policy throws. */
+/** Why the scheduler runs on passthrough although something else was asked for. Until the next policy switch. */
+export interface Fallback {
+  /** The policy that failed. */
+  readonly from: string;
+  /** `policy_failed`: it threw. `no_progress`: calls waited, nothing ran, and it admitted nobody. */
+  readonly reason: "policy_failed" | "no_progress";
+  readonly message: string;
+  /** Monotonic. */
+  readonly atSeconds: number;
+}
+
+/** When to decide, with which policy, and what happens if the policy fails. */
 export class Decider {
   policyId: string;
   last: Decision | null = null;
+  fallback: Fallback | null = null;
+  /** Of `decide` alone, the policy's own work. */
+  readonly times = createTimeHistogram();
   private readonly loop: Loop;
+  private readonly decide: typeof decide;
+  /** Options belong to the policy they were given for. */
+  private configured: { readonly id: string; readonly options: PolicyChanges };
   private policy: Policy;
   private due = false;
+  private failing = false;
   private wake: NodeJS.Timeout | null = null;
 
   /** @throws GatewayError 400 `unknown_policy` naming the known ids. */
-  constructor(loop: Loop, policyId: string) {
+  constructor(loop: Loop, policyId: string, options: PolicyChanges) {
     this.loop = loop;
+    this.decide = loop.options.decide ?? decide;
     this.policyId = policyId;
-    this.policy = this.make(policyId);
+    this.configured = { id: policyId, options };
+    this.policy = makePolicy(loop.description, policyId, options);
   }
 
-  /** Takes effect with the next decision; running calls are not touched. */
-  use(id: string): void {
-    this.policy = this.make(id);
+  /** Options in force. */
+  get policyOptions(): PolicyChanges {
+    return this.policyId === this.configured.id ? this.configured.options : {};
+  }
+
+  /** Takes effect with the next decision; running calls are not touched. Without `options`: those this policy was last given. */
+  use(id: string, options?: PolicyChanges): void {
+    const wanted = options ?? (id === this.configured.id ? this.configured.options : {});
+    this.policy = makePolicy(this.loop.description, id, wanted);
+    if (options !== undefined) this.configured = { id, options };
     this.policyId = id;
+    this.fallback = null;
+    this.failing = false;
     this.request();
   }
 
@@ -51,27 +79,44 @@ export class Decider {
     this.wake = null;
   }
 
-  private run(): void {
-    if (this.loop.closed || !this.loop.engineUp) return;
-    try {
-      for (let pass = 0; pass < PASSES_PER_INSTANT; pass++) if (!this.once(pass)) return;
-    } catch (error) {
-      this.loop.counters_.scheduler_errors_total++;
-      this.loop.options.log?.("error", `policy failed; falling back to ${FALLBACK}`, {
-        policy: this.policyId,
-        error: String(error),
-      });
-      if (this.policyId !== FALLBACK) this.use(FALLBACK);
+  /** The policy in force is of no use: passthrough takes over, said once in the log, counted, and shown until the next switch. */
+  fallBack(reason: Fallback["reason"], message: string): void {
+    const { loop } = this;
+    const from = this.policyId;
+    if (from === FALLBACK) {
+      // There is nothing below passthrough; `/ready` says so once nothing has moved for a while.
+      if (!this.failing) loop.options.log?.("error", `${FALLBACK} failed too`, { reason, error: message });
+      this.failing = true;
+      return;
     }
+    loop.counters_.policy_fallbacks_total++;
+    loop.options.log?.("error", `policy failed; falling back to ${FALLBACK}`, { policy: from, reason, error: message });
+    this.use(FALLBACK);
+    this.fallback = { from, reason, message, atSeconds: loop.now() };
+  }
+
+  private run(): void {
+    const { loop } = this;
+    if (loop.closed || !loop.engineUp) return;
+    const from = loop.now();
+    try {
+      for (let pass = 0; pass < PASSES_PER_INSTANT; pass++) if (!this.once(pass)) break;
+    } catch (error) {
+      loop.counters_.scheduler_errors_total++;
+      this.fallBack("policy_failed", String(error));
+    }
+    loop.counters_.scheduling_seconds_total += loop.now() - from;
   }
 
   /** True: decide again in this instant, until nothing is left to do. */
   private once(pass: number): boolean {
     const { loop } = this;
     const now = loop.now();
-    const decision = decide(loop.state, this.policy, now);
+    const decision = this.decide(loop.state, this.policy, now);
+    const seconds = loop.now() - now;
+    this.times.add(seconds);
     loop.counters_.decisions_total++;
-    loop.counters_.decision_seconds_total += loop.now() - now;
+    loop.counters_.decision_seconds_total += seconds;
     if (pass === 0) loop.shadow?.compare(decision, now);
     if (pass === 0 || decision.admit.length > 0) loop.records.note(decision, loop.waiting, now);
     this.wakeAt(decision.wakeAtSeconds, now);
@@ -87,22 +132,6 @@ export class Decider {
     if (atSeconds === null) return;
     this.wake = setTimeout(() => this.timer(), Math.max(1, (atSeconds - now) * 1000));
     this.wake.unref();
-  }
-
-  private make(id: string): Policy {
-    const meant = onEngine(this.loop.description, id);
-    const policy = createPolicy(meant.id, { ...this.loop.options.policyOptions, ...meant.changes });
-    if (policy !== null && describePolicy(policy).experimentsOnly) {
-      throw new GatewayError("unknown_policy", {
-        message: `policy "${id}" reads the future and is for experiments only`,
-        param: "policy",
-      });
-    }
-    if (policy !== null) return policy;
-    throw new GatewayError("unknown_policy", {
-      message: `unknown policy "${id}": choose one of ${policyIds().join(", ")}`,
-      param: "policy",
-    });
   }
 }
 
