@@ -1,6 +1,7 @@
 import type { CallEnd, EngineSink } from "@topas/engines";
 import type { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
+import { settle } from "./endings.ts";
 import type { CallRecord } from "./records.ts";
 
 /** The sink given to the engine: books first, then the client's own sink. */
@@ -35,7 +36,7 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
         tokens.set(generated, prompt.tokens.length);
         loop.sessions.remember(identity.session, tokens);
       }
-      loop.settle(record, finished ? "finished" : end.reason === "cancelled" ? "cancelled" : "failed", end);
+      settle(loop, record, finished ? "finished" : end.reason === "cancelled" ? "cancelled" : "failed", end);
       sink.end(end);
     },
   };

@@ -75,7 +75,7 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
 /** K14: a call that the engine throws out again and again ends with a reason instead of looping. */
 function endIfRetractedTooOften(loop: Loop, id: string): void {
   const record = loop.records.get(id);
-  if (record === undefined || !overRetracted(loop.state, id, loop.options.maxRetractions ?? 16)) return;
+  if (record === undefined || !overRetracted(loop.state, id, loop.settings.maxRetractions)) return;
   record.failure = new GatewayError("retraction_limit");
   loop.engine_.cancel(id);
 }

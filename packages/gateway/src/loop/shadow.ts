@@ -1,7 +1,8 @@
-import { createPolicy, decide, type Decision, type Policy } from "@topas/core";
+import { decide, type Decision, type Policy } from "@topas/core";
+import { GatewayError } from "../errors.ts";
 import type { Journal } from "../journal.ts";
 import type { Loop } from "../loop.ts";
-import { onEngine } from "./engine-view.ts";
+import { makePolicy } from "./make-policy.ts";
 
 /**
  * Asks a second policy at every decision, without acting on the answer. Its view is the state that the policy in force has
@@ -13,14 +14,10 @@ export class Shadow {
   private readonly policy: Policy;
   private readonly journal: Journal;
 
-  /** `policy` must exist; the caller has checked it. */
   constructor(loop: Loop, id: string, journal: Journal) {
-    const meant = onEngine(loop.description, id);
-    const policy = createPolicy(meant.id, meant.changes);
-    if (policy === null) throw new RangeError(`unknown policy ${id}`);
     this.policyId = id;
     this.loop = loop;
-    this.policy = policy;
+    this.policy = makePolicy(loop.description, id, {});
     this.journal = journal;
   }
 
@@ -56,4 +53,16 @@ export class Shadow {
       preempt,
     });
   }
+}
+
+/** @throws GatewayError 400 `unknown_policy`, or `invalid_request` when there is no journal to write to. */
+export function createShadow(loop: Loop, id: string): Shadow {
+  const { journal } = loop.options;
+  if (journal === undefined) {
+    throw new GatewayError("invalid_request", {
+      message: "shadow writes to the journal: name a journal file when the gateway starts",
+      param: "shadow",
+    });
+  }
+  return new Shadow(loop, id, journal);
 }

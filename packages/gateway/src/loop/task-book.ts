@@ -17,10 +17,8 @@ export interface OpenTask {
 export class TaskBook {
   private readonly open = new Map<string, OpenTask>();
   private readonly tombstones = new Map<string, number>();
-  private readonly idleSeconds: number;
   private readonly tombstoneSeconds: number;
-  constructor(idleSeconds: number, tombstoneSeconds = 600) {
-    this.idleSeconds = idleSeconds;
+  constructor(tombstoneSeconds = 600) {
     this.tombstoneSeconds = tombstoneSeconds;
   }
 
@@ -73,8 +71,8 @@ export class TaskBook {
   }
 
   /** Tasks with no open call that nobody has mentioned for `idleSeconds`. */
-  idle(nowSeconds: number): OpenTask[] {
+  idle(nowSeconds: number, idleSeconds: number): OpenTask[] {
     for (const [task, until] of this.tombstones) if (until <= nowSeconds) this.tombstones.delete(task);
-    return [...this.open.values()].filter((t) => t.calls.size === 0 && nowSeconds - t.lastSeenSeconds >= this.idleSeconds);
+    return [...this.open.values()].filter((t) => t.calls.size === 0 && nowSeconds - t.lastSeenSeconds >= idleSeconds);
   }
 }
