@@ -3,14 +3,15 @@ import type { Profile } from "./profile.ts";
 import type { TaskReuse } from "./reuse.ts";
 import type { JointPath } from "../graph/joint-path.ts";
 import type { Scratch, TaskLengths } from "./task-lengths.ts";
-import { buildTable, type SampleTable } from "./table.ts";
+import { buildTable, extendTable, type SampleTable } from "./table.ts";
 
 /**
  * What is derived from a state and kept between decisions. It lives beside the state, found by the state object itself, so
  * that `decide` leaves the state deep-equal and a copy of a state starts with none.
  */
 export interface EstimateCache {
-  readonly tables: Map<string, { readonly stamp: number; readonly table: SampleTable }>;
+  /** By rounds of the prior (-1: own samples only), then by own key. */
+  readonly tables: Map<number, Map<string, { stamp: number; table: SampleTable }>>;
   /** By options, then by task: frozen estimates of its stages. */
   readonly lengths: Map<string, LengthsCache>;
   /** By options, then by task: its longest paths. */
@@ -37,17 +38,33 @@ export function cacheOf(state: State): EstimateCache {
   return cache;
 }
 
-/** The sample table of a key chain, rebuilt when a level it reads has learned something. */
+/** The sample table of a key chain, renewed when a level it reads has learned something. Read it before asking for another. */
 export function tableFor(state: State, keys: readonly string[], priorRounds: number, fill: boolean): SampleTable {
   const { tables } = cacheOf(state);
-  const key = `${fill ? priorRounds : -1}|${keys[0] ?? ""}`;
-  const stamp = stampOf(state.profile, keys, fill);
-  const known = tables.get(key);
+  const { profile } = state;
+  const { speeds } = state.config;
+  const rounds = fill ? priorRounds : -1;
+  const own = keys[0] ?? "";
+  const stamp = stampOf(profile, keys, fill);
+  let byKey = tables.get(rounds);
+  const known = byKey?.get(own);
   if (known?.stamp === stamp) return known.table;
-  const table = buildTable(state.profile, keys, state.config.speeds, priorRounds, fill);
-  if (tables.size >= MOST_TABLES) tables.clear();
-  tables.set(key, { stamp, table });
+  if (known !== undefined && extendTable(known.table, profile.stats.get(own)?.stageRing, speeds)) {
+    known.stamp = stamp;
+    return known.table;
+  }
+  const table = buildTable(profile, keys, speeds, priorRounds, fill);
+  const full = held(tables) >= MOST_TABLES;
+  if (full) tables.clear();
+  if (byKey === undefined || full) tables.set(rounds, (byKey = new Map()));
+  byKey.set(own, { stamp, table });
   return table;
+}
+
+function held(tables: EstimateCache["tables"]): number {
+  let count = 0;
+  for (const byKey of tables.values()) count += byKey.size;
+  return count;
 }
 
 /** Stages seen at every level the table reads: a level is read only while those below it hold fewer than 8. */

@@ -8,13 +8,26 @@ export interface LengthSet {
   area: Float64Array;
   /** Part of X that does not grow with the task's difficulty, seconds. */
   fixed: Float64Array;
+  /** E[X] and E[A] once asked for; NaN: not yet. */
+  whole: number;
+  wholeArea: number;
 }
 
 const MOST_LENGTHS = 640;
 
 export function emptySet(): LengthSet {
   const array = (): Float64Array => new Float64Array(MOST_LENGTHS);
-  return { count: 0, service: array(), area: array(), fixed: array() };
+  return { count: 0, service: array(), area: array(), fixed: array(), whole: NaN, wholeArea: NaN };
+}
+
+export function wholeSeconds(set: LengthSet): number {
+  if (Number.isNaN(set.whole)) set.whole = meanResidual(set, 0, 0);
+  return set.whole;
+}
+
+export function wholeArea(set: LengthSet): number {
+  if (Number.isNaN(set.wholeArea)) set.wholeArea = meanAreaLeft(set, 0, 0);
+  return set.wholeArea;
 }
 
 /** Inserts a pair in order; the set must have been filled in nearly ascending order. */
@@ -127,6 +140,9 @@ function scaled(set: LengthSet, e: number, u: number, d: number): number {
   return left === 0 ? -1 : Math.max(0, grown(low + Math.min(left - 1, Math.floor(u * left))) - e);
 }
 
+/** Storage of the pairs until it is known how many there are. */
+let pairs = new Float64Array(64);
+
 /** Values and weights of the residual's distinct values, interleaved; null when there are more than `most`. */
 export function residualSupport(
   set: LengthSet,
@@ -137,13 +153,17 @@ export function residualSupport(
 ): Float64Array | null {
   const left = set.count - from;
   if (left === 0) return Float64Array.of(fallback, 1);
-  const pairs: number[] = [];
+  if (pairs.length < 2 * most) pairs = new Float64Array(2 * most);
+  let end = 0;
   for (let k = from; k < set.count; k++) {
     const value = set.service[k]! - Math.max(0, attainedSeconds);
-    const last = pairs.length - 2;
-    if (last >= 0 && pairs[last] === value) pairs[last + 1]! += 1 / left;
-    else if (pairs.length >= 2 * most) return null;
-    else pairs.push(value, 1 / left);
+    if (end > 0 && pairs[end - 2] === value) pairs[end - 1]! += 1 / left;
+    else if (end >= 2 * most) return null;
+    else {
+      pairs[end] = value;
+      pairs[end + 1] = 1 / left;
+      end += 2;
+    }
   }
-  return Float64Array.from(pairs);
+  return pairs.slice(0, end);
 }

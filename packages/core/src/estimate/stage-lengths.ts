@@ -74,6 +74,7 @@ function scaleTable(out: LengthSet, table: SampleTable, factor: number, ownFacto
   const { count, set, grown, areaFixed, areaLinear, areaSquare, factor: own } = table;
   const { fixed } = set;
   out.count = 0;
+  out.whole = out.wholeArea = NaN;
   for (let k = 0; k < count; k++) {
     const f = ownFactors ? factor / own[k]! : factor;
     insertLength(out, fixed[k]! + f * grown[k]!, areaFixed[k]! + f * (areaLinear[k]! + f * areaSquare[k]!), fixed[k]!);

@@ -7,7 +7,17 @@ import { cacheOf } from "./cache.ts";
 import { difficultyFactor, difficultyPosterior, spreadOf } from "./difficulty.ts";
 import { normalQuantile } from "./normal.ts";
 import type { EstimatorOptions } from "./options.ts";
-import { drawResiduals, emptySet, firstAbove, meanAreaLeft, meanResidual, residualSupport, type LengthSet } from "./residual.ts";
+import {
+  drawResiduals,
+  emptySet,
+  firstAbove,
+  meanAreaLeft,
+  meanResidual,
+  residualSupport,
+  wholeArea,
+  wholeSeconds,
+  type LengthSet,
+} from "./residual.ts";
 import { shuffle } from "./shuffle.ts";
 import { lengthsOf, usefulSeconds } from "./stage-lengths.ts";
 
@@ -147,17 +157,18 @@ function believeStage(
     return;
   }
   let set = lengthsOf(spare, state, task, stage, lengths.factor, correlated);
-  lengths.whole[slot] = meanResidual(set, 0, 0);
-  lengths.wholeArea[slot] = meanAreaLeft(set, 0, 0);
+  lengths.whole[slot] = wholeSeconds(set);
+  lengths.wholeArea[slot] = wholeArea(set);
   if (e === Infinity) {
     lengths.mean[slot] = lengths.area[slot] = 0;
     lengths.rows.fill(0, offset, offset + samples);
     lengths.support[slot] = ZERO;
     return;
   }
-  const mean = meanResidual(set, e, least);
+  const begun = e > 0 || set.count === 0;
+  const mean = begun ? meanResidual(set, e, least) : set.whole;
   lengths.mean[slot] = mean;
-  lengths.area[slot] = meanAreaLeft(set, e, least);
+  lengths.area[slot] = begun ? meanAreaLeft(set, e, least) : set.wholeArea;
   if (correlated) set = lengthsOf(spare, state, task, stage, 1, true);
   shuffle(ranks, samples, task.id, stage.id);
   drawResiduals(lengths.rows, offset, samples, ranks, set, e, mean, correlated ? draws : null);
