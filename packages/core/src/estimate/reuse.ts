@@ -10,21 +10,32 @@ import { stepsAhead } from "./steps.ts";
 export interface TaskReuse {
   readonly revision: number;
   readonly admissions: number;
-  readonly soon: ReadonlyMap<string, number>;
-  readonly steps: ReadonlyMap<string, number>;
+  soon: ReadonlyMap<string, number> | null;
+  steps: ReadonlyMap<string, number> | null;
 }
 
+const perView = new WeakMap<View, ReadonlyMap<EntryId, number>>();
+
 /**
- * soon_a: uses of each prefix expected soon: waiting requests, tools about to answer, and per frontier stage f another round
+ * soon_a: uses of each prefix expected soon: waiting requests (who names a prefix and does not run on it), tools about to answer, and per frontier stage f another round
  * with c_f or else its successors with (1 - c_f)/openPreds (algorithm 2.9).
  */
 export function soonUses(view: View): ReadonlyMap<EntryId, number> {
+  let known = perView.get(view);
+  if (known === undefined) perView.set(view, (known = soonUsesOf(view)));
+  return known;
+}
+
+function soonUsesOf(view: View): ReadonlyMap<EntryId, number> {
   const out = new Map<EntryId, number>();
   const { state } = view;
-  for (const request of state.waiting.values()) if (request.prefix !== null) add(out, request.prefix, 1);
+  for (const { id, kind, refs, users } of state.entries.values()) if (kind === "prefix") add(out, id, refs - users);
   for (const task of state.tasks.values()) {
     if (task.done || task.failure !== null || task.lastStage === null) continue;
-    for (const [agent, uses] of reuseOf(view, task).soon) add(out, prefixOf(state, task, agent), uses);
+    const reuse = reuseOf(view, task);
+    reuse.soon ??= soonAgents(view, task);
+    if (reuse.soon.size === 0) continue;
+    for (const [agent, uses] of reuse.soon) add(out, prefixOf(state, task, agent), uses);
   }
   return out;
 }
@@ -40,7 +51,8 @@ export function stepsToUse(view: View): ReadonlyMap<EntryId, number> {
   for (const request of state.running.values()) nearest(request.prefix ?? undefined, 1);
   for (const task of state.tasks.values()) {
     if (task.done || task.failure !== null || task.lastStage === null) continue;
-    for (const [agent, steps] of reuseOf(view, task).steps) nearest(prefixOf(state, task, agent), steps);
+    const reuse = reuseOf(view, task);
+    for (const [agent, steps] of (reuse.steps ??= stepsAhead(task))) nearest(prefixOf(state, task, agent), steps);
   }
   return out;
 }
@@ -57,12 +69,7 @@ function reuseOf(view: View, task: TaskState): TaskReuse {
   const { reuse } = cacheOf(view.state);
   const known = reuse.get(task);
   if (known?.revision === task.revision && known.admissions === task.admissions) return known;
-  const fresh: TaskReuse = {
-    revision: task.revision,
-    admissions: task.admissions,
-    soon: soonAgents(view, task),
-    steps: stepsAhead(task),
-  };
+  const fresh: TaskReuse = { revision: task.revision, admissions: task.admissions, soon: null, steps: null };
   reuse.set(task, fresh);
   return fresh;
 }
