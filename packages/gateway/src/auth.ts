@@ -2,8 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { GatewayError } from "./errors.ts";
 
-/** Throws a GatewayError 401 `invalid_api_key`; returns the tenant the key stands for. */
-export type Authenticate = (request: IncomingMessage) => string;
+export interface Caller {
+  readonly tenant: string;
+  /** Stands for the key in this process; says nothing about it. Without keys, everybody's is one. */
+  readonly key: string;
+}
+
+/** Throws a GatewayError 401 `invalid_api_key`. */
+export type Authenticate = (request: IncomingMessage) => Caller;
 
 /** Throws a GatewayError 401 or 403. */
 export type Guard = (request: IncomingMessage) => void;
@@ -13,12 +19,13 @@ export type Guard = (request: IncomingMessage) => void;
  * nor the comparison says anything about a key.
  */
 export function createAuthenticate(keys: ReadonlyMap<string, string> | undefined): Authenticate {
-  if (keys === undefined || keys.size === 0) return () => "default";
+  if (keys === undefined || keys.size === 0) return () => ({ tenant: "default", key: "" });
   const secret = randomBytes(32);
-  const table = new Map<string, { readonly digest: Buffer; readonly tenant: string }>();
+  const table = new Map<string, { readonly digest: Buffer; readonly caller: Caller }>();
   for (const [key, tenant] of keys) {
     const digest = keyed(secret, key);
-    table.set(digest.toString("latin1"), { digest, tenant });
+    const text = digest.toString("latin1");
+    table.set(text, { digest, caller: { tenant, key: text } });
   }
   return (request) => {
     const token = bearer(request);
@@ -26,7 +33,7 @@ export function createAuthenticate(keys: ReadonlyMap<string, string> | undefined
     const digest = keyed(secret, token);
     const row = table.get(digest.toString("latin1"));
     if (row === undefined || !timingSafeEqual(row.digest, digest)) throw new GatewayError("invalid_api_key");
-    return row.tenant;
+    return row.caller;
   };
 }
 

@@ -6,6 +6,7 @@ import { GatewayError, type ErrorCode } from "./errors.ts";
 /** Declared once, so that every request object has one shape. */
 export function decorateRequests(app: FastifyInstance): void {
   app.decorateRequest("tenant", "");
+  app.decorateRequest("lease", null);
   app.decorateRequest("ownId", "");
   app.decorateRequest("clientRequestId", null);
   app.decorateRequest("refusalCode", null);

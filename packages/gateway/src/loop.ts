@@ -90,6 +90,10 @@ export class Loop implements Scheduler {
     return this.decider.policyId;
   }
 
+  get queueFull(): boolean {
+    return this.waiting.size >= this.settings.queueLimit;
+  }
+
   get fallback(): Fallback | null {
     return this.decider.fallback;
   }

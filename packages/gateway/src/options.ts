@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Graph } from "@topas/core";
 import type { PreparedPrompt, PromptInput } from "@topas/engines";
 import type { Clock } from "./clock.ts";
+import type { KeyLimiter } from "./key-limits.ts";
 import type { CallIdentity, Scheduler } from "./scheduler.ts";
 
 export interface IdentifyInput {
@@ -52,8 +53,6 @@ export interface GatewayLimits {
   readonly pingSeconds: number;
   /** Unread bytes a token stream may hold back before the call is cut (slow reader). */
   readonly streamBufferBytes: number;
-  /** Waiting calls beyond which a call is refused before its body is read; null: the scheduler alone decides. */
-  readonly queueCalls: number | null;
   /** Seconds that open calls get to finish when the gateway closes. */
   readonly drainSeconds: number;
   /** What happens to a second call with the x-request-id of one in flight. */
@@ -74,6 +73,8 @@ export interface GatewayOptions {
   readonly keys?: ReadonlyMap<string, string>;
   /** Absent: admin routes answer on loopback only. */
   readonly adminToken?: string;
+  /** Absent: no limits. */
+  readonly keyLimiter?: KeyLimiter;
   readonly clock?: Clock;
   /** pino level and destination; false: silent. Secrets are redacted. Successful calls are logged at debug. */
   readonly log?: false | { readonly level: string; readonly stream?: { write(line: string): void } };
@@ -84,7 +85,6 @@ export const defaultLimits: GatewayLimits = {
   maxTokensDefault: 512,
   pingSeconds: 10,
   streamBufferBytes: 1024 * 1024,
-  queueCalls: null,
   drainSeconds: 30,
   duplicateRequestIds: "refuse",
 };

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fast
 import { createAdminGuard, createAuthenticate } from "./auth.ts";
 import type { CallServices } from "./calls/services.ts";
 import { GatewayError } from "./errors.ts";
+import type { Lease } from "./key-limits.ts";
 import { headerNames } from "./names.ts";
 import type { GatewayOptions } from "./options.ts";
 import { createRequestIds, type RequestIds } from "./request-ids.ts";
@@ -16,6 +17,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** From the key alone; "" where the route asks for none. */
     tenant: string;
+    /** What an admitted inference call holds of its key's limits, until a call takes it over; null: nothing. */
+    lease: Lease | null;
     /** Our id of this request, unique in the process. */
     ownId: string;
     clientRequestId: string | null;
@@ -39,7 +42,7 @@ export function createRequestGate(options: GatewayOptions, services: CallService
   const authenticate = createAuthenticate(options.keys);
   const guard = createAdminGuard(options.adminToken);
   const ids = createRequestIds();
-  const { scheduler, limits } = services;
+  const { scheduler, keyLimiter, clock } = services;
   return {
     ids,
     onRequest(request, reply, done) {
@@ -47,13 +50,15 @@ export function createRequestGate(options: GatewayOptions, services: CallService
       request.clientRequestId = toClientRequestId(request.headers[headerNames.requestId]);
       let refusal: unknown = null;
       try {
-        if (access === "tenant") request.tenant = authenticate(request.raw);
-        else if (access === "admin") guard(request.raw);
+        const caller = access === "tenant" ? authenticate(request.raw) : null;
+        if (caller !== null) request.tenant = caller.tenant;
+        if (access === "admin") guard(request.raw);
         if (isCall === true) {
           if (isDraining()) throw new GatewayError("shutting_down");
           if (scheduler.engine() === null) throw new GatewayError("engine_unavailable");
-          if (limits.queueCalls !== null && (scheduler.counters()["queue_depth"] ?? 0) >= limits.queueCalls)
-            throw new GatewayError("queue_full");
+          if (scheduler.queueFull) throw new GatewayError("queue_full");
+          request.lease = keyLimiter.take(caller?.key ?? "", clock.nowSeconds());
+          if (request.lease !== null) reply.raw.once("close", () => request.lease?.giveBack());
         }
       } catch (error) {
         refusal = error;

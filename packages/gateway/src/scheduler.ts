@@ -42,6 +42,8 @@ export interface CallIdentity {
 
 export interface Scheduler {
   readonly policyId: string;
+  /** A call that came now would be refused with 429 `queue_full`. */
+  readonly queueFull: boolean;
   engine(): EngineDescription | null;
   /** Throws a {@link GatewayError} (400 context_length_exceeded, 429 queue_full, 503 engine_unavailable, 410 task_cancelled) before anything is queued. */
   enqueue(call: ScheduledCall): void;

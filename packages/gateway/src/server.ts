@@ -4,6 +4,7 @@ import type { CallServices } from "./calls/services.ts";
 import { systemClock } from "./clock.ts";
 import { answerClientError, answerErrors, answerFrameworkError, decorateRequests, takeBytes } from "./http-setup.ts";
 import { callRecord, logCall, loggerOptions, plainRecord } from "./observe.ts";
+import { createKeyLimiter } from "./key-limits.ts";
 import { defaultLimits, type GatewayOptions } from "./options.ts";
 import { createRequestGate } from "./request-context.ts";
 import { callRoutes } from "./routes/calls.ts";
@@ -53,6 +54,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     limits,
     clock,
     live,
+    keyLimiter: options.keyLimiter ?? createKeyLimiter(),
     keepAuthorization: options.keys === undefined || options.keys.size === 0,
     failed: (error, call) => app.log.error({ err: error, requestId: call.spec.id, route: call.spec.route }, "call failed inside"),
     settled: (call, status, code, usage) => {

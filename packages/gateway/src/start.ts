@@ -82,7 +82,7 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
       },
       keys: options.keys,
       ...(options.adminToken === undefined ? {} : { adminToken: options.adminToken }),
-      limits: { queueCalls: options.queueLimit ?? null, ...options.limits },
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
       clock,
       log:
         options.logLevel === undefined || options.logLevel === "silent"

@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import { EngineError, type CallUsage, type EngineSink } from "@topas/engines";
 import { fromGatewayError, toRefusal, writeRefusal, type Refusal } from "../error-reply.ts";
 import { GatewayError } from "../errors.ts";
+import type { Lease } from "../key-limits.ts";
 import { PING } from "../wire/openai/response.ts";
 import type { CallServices } from "./services.ts";
 
@@ -15,6 +16,8 @@ export interface LiveCallSpec {
   readonly headers: Record<string, string>;
   /** The client's x-request-id; null: none, or not fit to be echoed. */
   readonly clientRequestId: string | null;
+  /** Of its key's limits; null: none. */
+  readonly lease: Lease | null;
 }
 
 /** The head of every event stream. `no-transform`, `x-accel-buffering`: intermediaries must not collect events. */
@@ -123,6 +126,8 @@ export class LiveCall {
     this.settled = true;
     this.stopPings();
     this.services.live.remove(this);
+    if (code !== null && this.admittedSeconds === null) this.spec.lease?.giveBack();
+    else this.spec.lease?.release(this.now(), (usage?.promptTokens ?? 0) + (usage?.completionTokens ?? 0));
     this.services.settled(this, status, code, usage);
     return true;
   }

@@ -39,6 +39,8 @@ export async function serveCall(
   services.live.checkClientId(tenant, clientRequestId);
 
   reply.hijack();
+  const { lease } = request;
+  request.lease = null;
   const headers = { [headerNames.ownRequestId]: ownId, [headerNames.requestId]: clientRequestId ?? ownId };
   const call = new LiveCall(services, {
     id: ownId,
@@ -48,6 +50,7 @@ export async function serveCall(
     response: reply.raw,
     headers,
     clientRequestId,
+    lease,
   });
   try {
     const prompt = await services.prepare(asked.prompt);

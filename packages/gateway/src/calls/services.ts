@@ -1,5 +1,6 @@
 import type { CallUsage } from "@topas/engines";
 import type { Clock } from "../clock.ts";
+import type { KeyLimiter } from "../key-limits.ts";
 import type { GatewayLimits, GatewayOptions } from "../options.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { LiveCall } from "./live-call.ts";
@@ -14,6 +15,7 @@ export interface CallServices {
   readonly limits: GatewayLimits;
   readonly clock: Clock;
   readonly live: LiveCalls;
+  readonly keyLimiter: KeyLimiter;
   /** Open gateways pass the client's key on: without us it would have gone to the upstream. */
   readonly keepAuthorization: boolean;
   /** A fault of ours, for the log: the client learns of it as a bare 500. */

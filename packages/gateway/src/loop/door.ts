@@ -23,7 +23,7 @@ export function admissible(loop: Loop, call: ScheduledCall, now: number): void {
       param: "messages",
     });
   }
-  if (loop.waiting.size >= loop.settings.queueLimit) {
+  if (loop.queueFull) {
     loop.counters_.refused_queue_full_total++;
     throw new GatewayError("queue_full", { retryAfterSeconds: retryAfterSeconds(loop) });
   }

@@ -29,6 +29,10 @@ export class FakeScheduler implements Scheduler {
   readonly resumed: string[] = [];
   readonly log: string[] = [];
 
+  get queueFull(): boolean {
+    return this.waiting.length >= this.queueLimit;
+  }
+
   engine(): EngineDescription | null {
     if (!this.up) return null;
     return { engine: "scripted", model: "made-1", wire: this.wire, kvBudgetTokens: 32768 } as EngineDescription;
