@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { findEngine, WORKFLOW_TOOLS } from "./find-engine.ts";
+import { installReceipts, type RufloReceipts } from "./install.ts";
+
+/** What the preload does: reads the environment, finds the engine, installs. Never throws; says once on stderr why it is off. */
+export async function installFromEnvironment(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  log: (message: string) => void = (message) => console.error(`topas receipts: ${message}`),
+): Promise<RufloReceipts | null> {
+  if (env["TOPAS_RECEIPTS"] === "off") return null;
+  try {
+    const gateway = env["TOPAS_URL"] ?? env["OPENROUTER_BASE_URL"] ?? env["OLLAMA_BASE_URL"];
+    const root = findEngine({ root: env["RUFLO_CLI_ROOT"], program: process.argv[1], cwd: process.cwd() });
+    if (root === null) return off(log, "off, no Ruflo engine found: set RUFLO_CLI_ROOT to the folder of @claude-flow/cli");
+    if (gateway === undefined) return off(log, "off, no gateway named: set OPENROUTER_BASE_URL (or TOPAS_URL) to its address");
+    const load = (file: string): Promise<unknown> => import(pathToFileURL(join(root, file)).href);
+    const tools = await load(WORKFLOW_TOOLS);
+    const types = await load("dist/src/mcp-tools/types.js");
+    return installReceipts(tools, types, { gateway, log });
+  } catch (error) {
+    return off(log, `off, ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function off(log: (message: string) => void, message: string): null {
+  log(message);
+  return null;
+}

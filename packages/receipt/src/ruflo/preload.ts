@@ -1,0 +1,3 @@
+import { installFromEnvironment } from "./environment.ts";
+
+await installFromEnvironment();
