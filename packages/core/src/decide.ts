@@ -99,7 +99,7 @@ function realise(view: View, policy: Policy, { plan: chosen, search, packed }: C
   const { nowSeconds } = view;
   const expired = policy.evict.expired?.(view) ?? [];
   const plan = expired.length === 0 ? chosen : { ...chosen, leave: [...(chosen.leave ?? []), ...expired] };
-  const physical = physicalOf(view, policy.evict.values(view));
+  const physical = physicalOf(view, policy.evict);
   const moved = cover(view, plan, physical);
   const evicted = new Set(moved.evict);
   const mode = preemptMode(view, policy);

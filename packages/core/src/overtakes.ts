@@ -46,14 +46,19 @@ export interface OvertakeLimit {
   reset(): void;
 }
 
-/** null: no limit. O(waiting), plus per request taken the few that are near the limit. */
+/** null: no limit. O(waiting) comparisons, plus per request taken the few that are near the limit. */
 export function overtakeLimit(view: View, { maxOvertakes }: PolicyOptions): OvertakeLimit | null {
   if (maxOvertakes === null) return null;
   const reach = Math.min(view.slots + view.running.length, view.waiting.length);
   const near: { readonly request: RequestState; readonly before: number; more: number; taken: boolean }[] = [];
+  const least = maxOvertakes - reach;
+  const { admittedSeqs } = view.state;
+  /** So many have come later than whoever has a smaller arrival number than this. */
+  const late = least <= 0 ? Infinity : (admittedSeqs[admittedSeqs.length - least] ?? -Infinity);
   for (const request of view.waiting) {
+    if (request.readySeq >= late) continue;
     const before = overtakesOf(view.state, request);
-    if (before + reach >= maxOvertakes) near.push({ request, before, more: 0, taken: false });
+    if (before >= least) near.push({ request, before, more: 0, taken: false });
   }
   /** Arrival number of the first one nobody may pass. */
   let bar = Infinity;

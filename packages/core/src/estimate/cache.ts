@@ -1,3 +1,4 @@
+import type { Aligned } from "../aligned.ts";
 import type { State, TaskState } from "../state.ts";
 import type { Profile } from "./profile.ts";
 import type { TaskReuse } from "./reuse.ts";
@@ -17,7 +18,7 @@ export interface EstimateCache {
   /** By options, then by task: its longest paths. */
   readonly paths: Map<string, WeakMap<TaskLengths, JointPath>>;
   /** By task: the uses of prefixes it makes likely. */
-  readonly reuse: WeakMap<TaskState, TaskReuse>;
+  readonly reuse: Aligned<TaskState, TaskReuse>;
 }
 
 export interface LengthsCache {
@@ -32,7 +33,7 @@ const MOST_TABLES = 2_048;
 export function cacheOf(state: State): EstimateCache {
   let cache = caches.get(state);
   if (cache === undefined) {
-    cache = { tables: new Map(), lengths: new Map(), paths: new Map(), reuse: new WeakMap() };
+    cache = { tables: new Map(), lengths: new Map(), paths: new Map(), reuse: { keys: [], values: [] } };
     caches.set(state, cache);
   }
   return cache;

@@ -1,4 +1,5 @@
 import type { EntryId } from "../events.ts";
+import { align } from "../aligned.ts";
 import { frameKey } from "../frame-key.ts";
 import { frontier, nodeOver } from "../graph/progress.ts";
 import type { State, TaskState } from "../state.ts";
@@ -8,8 +9,9 @@ import { stepsAhead } from "./steps.ts";
 
 /** What one task makes likely, kept until its next event. Agents, since a prefix may change under them. */
 export interface TaskReuse {
-  readonly revision: number;
-  readonly admissions: number;
+  readonly task: TaskState;
+  revision: number;
+  admissions: number;
   soon: ReadonlyMap<string, number> | null;
   steps: ReadonlyMap<string, number> | null;
 }
@@ -30,9 +32,9 @@ function soonUsesOf(view: View): ReadonlyMap<EntryId, number> {
   const out = new Map<EntryId, number>();
   const { state } = view;
   for (const { id, kind, refs, users } of state.entries.values()) if (kind === "prefix") add(out, id, refs - users);
-  for (const task of state.tasks.values()) {
+  for (const reuse of reuseOfAll(state)) {
+    const { task } = reuse;
     if (task.done || task.failure !== null || task.lastStage === null) continue;
-    const reuse = reuseOf(view, task);
     reuse.soon ??= soonAgents(view, task);
     if (reuse.soon.size === 0) continue;
     for (const [agent, uses] of reuse.soon) add(out, prefixOf(state, task, agent), uses);
@@ -49,9 +51,9 @@ export function stepsToUse(view: View): ReadonlyMap<EntryId, number> {
   };
   for (const request of state.waiting.values()) nearest(request.prefix ?? undefined, 0);
   for (const request of state.running.values()) nearest(request.prefix ?? undefined, 1);
-  for (const task of state.tasks.values()) {
+  for (const reuse of reuseOfAll(state)) {
+    const { task } = reuse;
     if (task.done || task.failure !== null || task.lastStage === null) continue;
-    const reuse = reuseOf(view, task);
     for (const [agent, steps] of (reuse.steps ??= stepsAhead(task))) nearest(prefixOf(state, task, agent), steps);
   }
   return out;
@@ -65,13 +67,20 @@ function prefixOf(state: State, task: TaskState, agent: string): EntryId | undef
   return state.agentPrefix.get(frameKey(task.tenant, agent));
 }
 
-function reuseOf(view: View, task: TaskState): TaskReuse {
-  const { reuse } = cacheOf(view.state);
-  const known = reuse.get(task);
-  if (known?.revision === task.revision && known.admissions === task.admissions) return known;
-  const fresh: TaskReuse = { revision: task.revision, admissions: task.admissions, soon: null, steps: null };
-  reuse.set(task, fresh);
-  return fresh;
+function reuseOfAll(state: State): readonly TaskReuse[] {
+  const all = align(cacheOf(state).reuse, state.tasks.values(), noReuse);
+  for (const reuse of all) {
+    const { revision, admissions } = reuse.task;
+    if (reuse.revision === revision && reuse.admissions === admissions) continue;
+    reuse.revision = revision;
+    reuse.admissions = admissions;
+    reuse.soon = reuse.steps = null;
+  }
+  return all;
+}
+
+function noReuse(task: TaskState): TaskReuse {
+  return { task, revision: -1, admissions: -1, soon: null, steps: null };
 }
 
 /** What one task adds to soon_a beyond its waiting requests, by agent (algorithm 2.9). */

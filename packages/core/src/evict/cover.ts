@@ -1,6 +1,6 @@
 import type { EntryId, EvictAction } from "../events.ts";
 import { freeTokens } from "../ledger.ts";
-import type { Plan } from "../policy/policy.ts";
+import type { Evict, Plan } from "../policy/policy.ts";
 import type { EntryState } from "../state.ts";
 import { promptCells, type View } from "../view.ts";
 
@@ -33,8 +33,15 @@ export interface Physical {
   readonly outstandingTokens: number;
 }
 
-export function physicalOf(view: View, value: (entry: EntryState) => number): Physical {
-  return { order: evictionOrder(view, value), outstandingTokens: outstandingTokens(view) };
+const perView = new WeakMap<View, { readonly evict: Evict; readonly physical: Physical }>();
+
+/** Worked out once per view. */
+export function physicalOf(view: View, evict: Evict): Physical {
+  const known = perView.get(view);
+  if (known?.evict === evict) return known.physical;
+  const physical = { order: evictionOrder(view, evict.values(view)), outstandingTokens: outstandingTokens(view) };
+  perView.set(view, { evict, physical });
+  return physical;
 }
 
 export interface Cover {

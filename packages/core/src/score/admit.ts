@@ -15,6 +15,8 @@ export interface Gains {
   bases(requests: readonly RequestState[], completed: ReadonlySet<string>): Float64Array;
   /** What is known of a request when nothing of its task is taken. */
   weight(request: RequestState): Weight;
+  /** The same for a whole queue, in order; to be read before the next call. */
+  weights(queue: readonly RequestState[]): readonly Weight[];
   /** g_i of a task that arrived then. */
   ageOf(arrivalSeconds: number): number;
   /** g_i now over g_i when the running request was admitted. */
@@ -27,7 +29,7 @@ export interface Gains {
 }
 
 export function createGains(view: View, options: PolicyOptions): Gains {
-  const weight = createWeights(view, options);
+  const { of: weight, ofAll: weights } = createWeights(view, options);
   const worth = createWorth(view, options);
   const { rho, gainFloor } = options;
   const scale = options.ageScale * view.state.ageScale.seconds;
@@ -51,6 +53,7 @@ export function createGains(view: View, options: PolicyOptions): Gains {
     base,
     bases,
     weight,
+    weights,
     ageOf,
     ageSince(request) {
       const { arrival } = weight(request);

@@ -1,6 +1,7 @@
+import { align, type Aligned } from "../aligned.ts";
 import type { PolicyOptions } from "../policy/policy.ts";
 import { overran } from "../graph/ahead.ts";
-import { generatedTokens, type RequestState, type TaskState } from "../state.ts";
+import { generatedTokens, type RequestState, type State, type TaskState } from "../state.ts";
 import type { View } from "../view.ts";
 import { createWorth } from "./worth.ts";
 
@@ -21,7 +22,13 @@ export interface Weight {
  * Weights are kept beside the requests, by policy options, so that a long queue costs one look-up per request and decision.
  * What depends on more than the task's own events (lengths of the call, areas) is worked out every time.
  */
-const kept = new WeakMap<PolicyOptions, WeakMap<RequestState, Weight>>();
+const kept = new WeakMap<PolicyOptions, Store>();
+
+interface Store {
+  readonly byRequest: WeakMap<RequestState, Weight>;
+  /** Of the queue that was weighed last. */
+  readonly queues: WeakMap<State, Aligned<RequestState, Weight>>;
+}
 
 /** Whether gains depend on nothing but the task's own events. */
 export function gainsLast(options: PolicyOptions): boolean {
@@ -33,21 +40,26 @@ const NO_AGE = Number.MAX_SAFE_INTEGER;
 
 const NOTHING: ReadonlySet<string> = new Set();
 
-export function createWeights(view: View, options: PolicyOptions): (request: RequestState) => Weight {
+export interface Weights {
+  of(request: RequestState): Weight;
+  /** Those of a whole queue, in order; to be read before the next call. */
+  ofAll(queue: readonly RequestState[]): readonly Weight[];
+}
+
+export function createWeights(view: View, options: PolicyOptions): Weights {
   const worth = createWorth(view, options);
   const lasting = gainsLast(options);
-  let weights = kept.get(options);
-  if (weights === undefined) kept.set(options, (weights = new WeakMap()));
-
-  return (request) => {
-    let weight = weights.get(request);
+  const { byRequest, queues } = storeFor(options);
+  const find = (request: RequestState): Weight => {
+    let weight = byRequest.get(request);
     if (weight === undefined) {
       const task = view.state.tasks.get(request.spec.task) ?? null;
       weight = { task, arrival: task?.arrivalSeconds ?? request.readySeconds, revision: -1, base: 0, upper: 0 };
-      weights.set(request, weight);
+      byRequest.set(request, weight);
     }
-    const { task } = weight;
-    if (task === null || (lasting && weight.revision === task.revision)) return weight;
+    return weight;
+  };
+  const renew = (weight: Weight, task: TaskState, request: RequestState): void => {
     weight.arrival = overran(task) ? NO_AGE : task.arrivalSeconds;
     const path = view.path(task.id)!;
     const whole = path.residual(request.spec.stage);
@@ -56,8 +68,28 @@ export function createWeights(view: View, options: PolicyOptions): (request: Req
     weight.base = kept * worth.value(task, path, Math.max(options.gainFloor * whole, delta));
     weight.upper = kept * worth.value(task, path, Math.max(1, options.gainFloor) * whole);
     weight.revision = task.revision;
-    return weight;
   };
+  const fresh = ({ task, revision }: Weight): boolean => task === null || (lasting && revision === task.revision);
+  return {
+    of(request) {
+      const weight = find(request);
+      if (!fresh(weight)) renew(weight, weight.task!, request);
+      return weight;
+    },
+    ofAll(queue) {
+      let aligned = queues.get(view.state);
+      if (aligned === undefined) queues.set(view.state, (aligned = { keys: [], values: [] }));
+      const weights = align(aligned, queue, find);
+      for (let i = 0; i < weights.length; i++) if (!fresh(weights[i]!)) renew(weights[i]!, weights[i]!.task!, queue[i]!);
+      return weights;
+    },
+  };
+}
+
+function storeFor(options: PolicyOptions): Store {
+  let store = kept.get(options);
+  if (store === undefined) kept.set(options, (store = { byRequest: new WeakMap(), queues: new WeakMap() }));
+  return store;
 }
 
 /**

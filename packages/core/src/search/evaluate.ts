@@ -28,7 +28,7 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
   const { options } = policy;
   const { config } = view.state;
   const { groups, ranked, columns, gains } = pool;
-  const physical = physicalOf(view, policy.evict.values(view));
+  const physical = physicalOf(view, policy.evict);
   const before = nearTermReuse(view);
   const reuseOf = (entry: EntryState, use = before): number =>
     options.beta * (use.get(entry.id) ?? 0) * copySeconds(config.speeds, entry.tokens);

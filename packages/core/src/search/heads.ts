@@ -18,9 +18,14 @@ export interface Head {
 /** Heads of one prefix: this many best ones, the oldest always among them. */
 const MOST_HEADS = 64;
 
-export function bestHeads(view: View, gains: Gains, waiting: readonly RequestState[], group: number, byDensity: boolean): Head[] {
+/** The waiting requests of one prefix, and their weights. */
+export interface Queue {
+  readonly waiting: readonly RequestState[];
+  readonly weights: readonly Weight[];
+}
+
+export function bestHeads(view: View, gains: Gains, { waiting, weights }: Queue, group: number, byDensity: boolean): Head[] {
   const long = waiting.length > MOST_HEADS;
-  const weights = waiting.map((request) => gains.weight(request));
   const worths = new Float64Array(waiting.length);
   const ages = new Float64Array(waiting.length);
   let oldest = 0;

@@ -3,7 +3,8 @@ import type { EntryId } from "../events.ts";
 import type { Policy } from "../policy/policy.ts";
 import { createGains, type Gains } from "../score/admit.ts";
 import type { EntryState, RequestState, TaskState } from "../state.ts";
-import { bestHeads, compareHeads, type Head } from "./heads.ts";
+import type { Weight } from "../score/weights.ts";
+import { bestHeads, compareHeads, type Head, type Queue } from "./heads.ts";
 import { groupKin, type Kin } from "./kin.ts";
 
 /** One active prefix: its waiting heads and its running requests. Requests without a prefix form a group of their own. */
@@ -48,26 +49,38 @@ export interface Columns {
   readonly kin: Int32Array;
 }
 
+interface Lane extends Queue {
+  readonly group: Group;
+  readonly waiting: RequestState[];
+  readonly weights: Weight[];
+}
+
 /** Active prefixes (those of ready or running requests) with at most 64 heads each, the oldest always among them. */
 export function buildPool(view: View, policy: Policy): Pool {
   const gains = createGains(view, policy.options);
   const byDensity = policy.options.packBy === "density";
-  const groups = new Map<EntryId | "", { group: Group; waiting: RequestState[] }>();
-  const groupOf = (request: RequestState): { group: Group; waiting: RequestState[] } => {
+  const groups = new Map<EntryId | "", Lane>();
+  const groupOf = (request: RequestState): Lane => {
     const key = request.prefix ?? "";
     let found = groups.get(key);
     if (found === undefined) {
       const group: Group = { index: 0, prefix: view.prefixOf(request), running: [], heads: [], minNeed: Infinity };
-      groups.set(key, (found = { group, waiting: [] }));
+      groups.set(key, (found = { group, waiting: [], weights: [] }));
     }
     return found;
   };
   for (const request of view.running) groupOf(request).group.running.push(request);
-  for (const request of view.waiting) groupOf(request).waiting.push(request);
+  const weights = gains.weights(view.waiting);
+  for (let i = 0; i < weights.length; i++) {
+    const request = view.waiting[i]!;
+    const lane = groupOf(request);
+    lane.waiting.push(request);
+    lane.weights.push(weights[i]!);
+  }
   const list = [...groups.values()].toSorted((a, b) => compareText(a.group.prefix?.id ?? "", b.group.prefix?.id ?? ""));
-  list.forEach(({ group, waiting }, index) => {
+  list.forEach(({ group, ...queue }, index) => {
     group.index = index;
-    group.heads = bestHeads(view, gains, waiting, index, byDensity);
+    group.heads = bestHeads(view, gains, queue, index, byDensity);
     for (const { need } of group.heads) if (need < group.minNeed) group.minNeed = need;
   });
   const ranked = list.flatMap(({ group }) => group.heads).sort(compareHeads);

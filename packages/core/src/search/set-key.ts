@@ -1,7 +1,14 @@
-/** Exact key of a subset of groups, given as one byte per group: a number up to 53 groups, text beyond. */
+/** Exact key of a subset of groups, given as one byte per group: a small integer up to 30 groups, a number up to 53, text beyond. */
 export type SetKey = number | string;
 
 export function createSetKeys(size: number): (members: Uint8Array) => SetKey {
+  if (size <= 30) {
+    return (members) => {
+      let key = 0;
+      for (let i = 0; i < size; i++) key = (key << 1) | members[i]!;
+      return key;
+    };
+  }
   if (size <= 53) {
     const powers = Float64Array.from({ length: size }, (_, i) => 2 ** i);
     return (members) => {
