@@ -32,6 +32,7 @@ const CATALOGUE = {
   context_length_exceeded: invalid(400, "prompt and max_tokens do not fit the context: shorten messages or lower max_tokens"),
   unknown_policy: invalid(400, "unknown policy: name one this scheduler has"),
   invalid_workflow: invalid(422, "the workflow is not valid"),
+  invalid_config: invalid(422, "the configuration is not valid: the old one stays in force"),
   invalid_receipt: invalid(422, "the receipt is not valid"),
   headers_too_large: invalid(431, "the request's headers are too large: send the receipt in the body"),
   request_timeout: invalid(408, "the request did not arrive in time: send it again, faster"),

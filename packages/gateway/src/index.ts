@@ -1,3 +1,7 @@
+export { asInvalidConfig, type ConfigSource, type ReloadReport } from "./config/reload.ts";
+export { checkOptions, liveConfig, liveDefaults, type LiveConfig } from "./config/live.ts";
+export { readConfigFile, type ReadConfig } from "./config/read-file.ts";
+export { LOG_LEVELS, type ConfigFile } from "./config/schema.ts";
 export { systemClock, type Clock } from "./clock.ts";
 export { errorCatalogue, GatewayError, type CatalogueRow, type ErrorCode, type GatewayErrorOptions } from "./errors.ts";
 export { headerNames, metricNames } from "./names.ts";

@@ -3,7 +3,7 @@ import type { CoreEvent, Graph, PolicyChanges, State, decide } from "@topas/core
 import type { Engine, EngineDescription } from "@topas/engines";
 import { coreConfig } from "./loop/engine-view.ts";
 import { admissible, withoutVolatilePrefix } from "./loop/door.ts";
-import { Decider, type Fallback } from "./loop/decider.ts";
+import { Decider } from "./loop/decider.ts";
 import { newCounters } from "./loop/counters.ts";
 import { closeTask, endUnsubmitted } from "./loop/endings.ts";
 import type { TimeSummary } from "./loop/decision-times.ts";
@@ -21,7 +21,7 @@ import type { WorkflowStore } from "./workflows.ts";
 import type { Journal } from "./journal.ts";
 import type { ProfileStore } from "./profile-store.ts";
 import { tellTask, type TaskIdentity } from "./loop/tell-core.ts";
-import type { Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
+import type { Explanation, Fallback, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 
 export interface LoopOptions extends Partial<LoopSettings> {
   readonly engine: Engine;
@@ -88,6 +88,10 @@ export class Loop implements Scheduler {
 
   get policyId(): string {
     return this.decider.policyId;
+  }
+
+  get policyOptions(): PolicyChanges {
+    return this.decider.policyOptions;
   }
 
   get queueFull(): boolean {
@@ -177,8 +181,9 @@ export class Loop implements Scheduler {
   }
 
   setPolicy(id: string, options?: PolicyChanges): void {
+    const before = this.policyId;
     this.decider.use(id, options);
-    this.options.log?.("info", "policy switched", { policy: id });
+    this.options.log?.("info", "policy switched", { before, policy: id });
   }
 
   /** Takes effect with the next call, tick and decision; nobody who waits or runs is touched. */
@@ -200,6 +205,8 @@ export class Loop implements Scheduler {
     return snapshot({
       state: this.state,
       policy: this.decider.policyId,
+      fallback: this.fallback,
+      volatilePrefixes: this.prefixes.volatile(),
       engine: this.engine(),
       nowSeconds: this.now(),
       waiting: this.waiting,
@@ -225,6 +232,7 @@ export class Loop implements Scheduler {
       queue_depth: this.waiting.size,
       in_flight: this.running.size,
       tasks: this.tasks.size,
+      policy_fallback: this.fallback === null ? 0 : 1,
     };
   }
 

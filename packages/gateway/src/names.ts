@@ -31,6 +31,7 @@ export const schedulerGauges: ReadonlySet<string> = new Set([
   "queue_depth",
   "in_flight",
   "tasks",
+  "policy_fallback",
   "decision_p50_seconds",
   "decision_p95_seconds",
   "decision_max_seconds",

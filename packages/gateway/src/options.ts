@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Graph } from "@topas/core";
 import type { PreparedPrompt, PromptInput } from "@topas/engines";
 import type { Clock } from "./clock.ts";
+import type { ReloadReport } from "./config/reload.ts";
 import type { KeyLimiter } from "./key-limits.ts";
 import type { CallIdentity, Scheduler } from "./scheduler.ts";
 
@@ -73,6 +74,8 @@ export interface GatewayOptions {
   readonly keys?: ReadonlyMap<string, string>;
   /** Absent: admin routes answer on loopback only. */
   readonly adminToken?: string;
+  /** Absent: there is no file to reload. */
+  readonly reload?: () => ReloadReport;
   /** Absent: no limits. */
   readonly keyLimiter?: KeyLimiter;
   readonly clock?: Clock;

@@ -2,7 +2,7 @@
  * What the HTTP side knows of the loop: hand a call over, get exactly one terminal event back.
  * The implementation (`loop.ts`) owns the clock, the core state, the policy and the engine.
  */
-import type { Decision, Graph, TaskHints, Terms } from "@topas/core";
+import type { Decision, Graph, PolicyChanges, TaskHints, Terms } from "@topas/core";
 import type { EngineDescription, EngineSink, PreparedPrompt, Sampling } from "@topas/engines";
 
 export interface ScheduledCall {
@@ -42,6 +42,8 @@ export interface CallIdentity {
 
 export interface Scheduler {
   readonly policyId: string;
+  /** null: the policy that was asked for is in force. */
+  readonly fallback: Fallback | null;
   /** A call that came now would be refused with 429 `queue_full`. */
   readonly queueFull: boolean;
   engine(): EngineDescription | null;
@@ -54,8 +56,8 @@ export interface Scheduler {
   declareWorkflow(tenant: string, id: string, graph: Graph): void;
   receipt(identity: Omit<CallIdentity, "session" | "agent" | "stage"> & { readonly stage: string | null }): void;
   finishTask(tenant: string, task: string, outcome: "done" | "cancelled"): boolean;
-  /** Throws a GatewayError 400 `unknown_policy` naming the known ids. */
-  setPolicy(id: string): void;
+  /** Without `options`: those this policy was last given. Throws a GatewayError 400 `unknown_policy` naming the known ids. */
+  setPolicy(id: string, options?: PolicyChanges): void;
   explain(id: string): Explanation | null;
   snapshot(): StateSnapshot;
   counters(): Readonly<Record<string, number>>;
@@ -64,9 +66,29 @@ export interface Scheduler {
   close(): Promise<void>;
 }
 
+/** Why the scheduler runs on passthrough although something else was asked for. Until the next policy switch. */
+export interface Fallback {
+  /** The policy that failed. */
+  readonly from: string;
+  /** `policy_failed`: it threw. `no_progress`: calls waited, nothing ran, and it admitted nobody. */
+  readonly reason: "policy_failed" | "no_progress";
+  readonly message: string;
+  /** Monotonic. */
+  readonly atSeconds: number;
+}
+
 export interface Health {
   readonly ready: boolean;
   readonly reason: "shutting_down" | "engine_unavailable" | "no_progress" | null;
+}
+
+export interface VolatilePrefix {
+  readonly agent: string;
+  /** Index of the first token in which its calls differ. */
+  readonly firstDiffToken: number;
+  /** Length of the prefix it declares, in tokens. */
+  readonly declaredTokens: number;
+  readonly calls: number;
 }
 
 /** Why a call waited, in seconds; kept for the last 10,000 calls. */
@@ -90,6 +112,7 @@ export interface Explanation {
 
 export interface StateSnapshot {
   readonly policy: string;
+  readonly fallback: Fallback | null;
   readonly engine: EngineDescription | null;
   readonly nowSeconds: number;
   readonly budgetTokens: number | null;
@@ -122,5 +145,7 @@ export interface StateSnapshot {
     readonly onHost: boolean;
   }[];
   readonly tasks: number;
+  /** Agents whose declared prefix changes from call to call, last seen last: nothing of it is kept (K04). */
+  readonly volatilePrefixes: readonly VolatilePrefix[];
   readonly lastDecision: Decision | null;
 }

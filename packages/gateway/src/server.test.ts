@@ -238,7 +238,7 @@ test("explain is the tenant's own; a neighbour's call does not exist", async () 
 test("admin routes: loopback without a token, the token with one", async () => {
   rig = await createRig();
   const get = (remoteAddress: string, headers = {}) => rig.app.inject({ url: "/admin/policy", remoteAddress, headers });
-  expect((await get("127.0.0.1")).json()).toEqual({ policy: "fcfs" });
+  expect((await get("127.0.0.1")).json()).toEqual({ policy: "fcfs", fallback: null });
   expect((await get("::ffff:127.0.0.1")).statusCode).toBe(200);
   expect((await get("10.0.0.7")).json().error.code).toBe("forbidden");
   expect((await get("127.0.0.1", { "x-forwarded-for": "10.0.0.7" })).statusCode).toBe(403);

@@ -14,6 +14,7 @@ import { metricsRoutes } from "./routes/metrics.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { policyRoutes } from "./routes/policy.ts";
 import { receiptRoutes } from "./routes/receipts.ts";
+import { reloadRoutes } from "./routes/reload.ts";
 import { stateRoutes } from "./routes/state.ts";
 import { taskRoutes } from "./routes/tasks.ts";
 import { workflowRoutes } from "./routes/workflows.ts";
@@ -83,6 +84,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   healthRoutes(app, scheduler, isDraining);
   metricsRoutes(app, telemetry);
   policyRoutes(app, scheduler);
+  reloadRoutes(app, options.reload);
 
   app.addHook("preClose", async () => {
     draining = true;

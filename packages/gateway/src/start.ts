@@ -1,9 +1,11 @@
 import type { AddressInfo } from "node:net";
 import type { Engine } from "@topas/engines";
 import type { FastifyInstance } from "fastify";
+import { createReload, type ConfigSource, type ReloadReport } from "./config/reload.ts";
 import { GatewayError } from "./errors.ts";
 import { identifyReceipt } from "./identify/out-of-band.ts";
 import { identify } from "./identify.ts";
+import { createKeyLimiter, type KeyLimits } from "./key-limits.ts";
 import { Loop, type LoopOptions } from "./loop.ts";
 import type { GatewayLimits } from "./options.ts";
 import { openJournal } from "./journal.ts";
@@ -21,6 +23,10 @@ export interface StartOptions extends Omit<LoopOptions, "nowSeconds" | "workflow
   readonly keys: ReadonlyMap<string, string>;
   readonly adminToken?: string;
   readonly limits?: Partial<GatewayLimits>;
+  /** Per key; absent: none. */
+  readonly keyLimits?: KeyLimits;
+  /** The file that `reload` reads; what it says at the start is the caller's to pass in. */
+  readonly config?: ConfigSource;
   /** File to append the journal to (docs/journal.md); needed by `shadow`. */
   readonly journalFile?: string;
   /** File for learned lengths; absent: learned anew by every process. */
@@ -33,6 +39,8 @@ export interface RunningGateway {
   readonly url: string;
   readonly loop: Loop;
   readonly app: FastifyInstance;
+  /** Reads the configuration file again. null: there is none. Its function throws a GatewayError 422 `invalid_config`. */
+  readonly reload: (() => ReloadReport) | null;
   /** Drains, then closes HTTP, loop and engine. Idempotent. */
   close(): Promise<void>;
 }
@@ -65,8 +73,22 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
       nowSeconds: clock.nowSeconds,
       log: (level, message, data) => app?.log[level](data ?? {}, message),
     });
+    const keyLimiter = createKeyLimiter(options.keyLimits);
+    const log = {
+      get level() {
+        return app?.log.level ?? "silent";
+      },
+      set level(level) {
+        if (app !== null) app.log.level = level;
+      },
+      warn: (data: object, message: string) => app?.log.warn(data, message),
+      error: (data: object, message: string) => app?.log.error(data, message),
+    };
+    const reload = options.config === undefined ? null : createReload(options.config, { loop, keyLimiter, log });
     app = buildGateway({
       scheduler: loop,
+      keyLimiter,
+      ...(reload === null ? {} : { reload }),
       prepare: (input) => options.engine.prepare(input),
       models: [description.model],
       identify: (input) => workflows.reconcile(identify(input)),
@@ -84,10 +106,7 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
       ...(options.adminToken === undefined ? {} : { adminToken: options.adminToken }),
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       clock,
-      log:
-        options.logLevel === undefined || options.logLevel === "silent"
-          ? false
-          : { level: options.logLevel, stream: process.stderr },
+      log: options.logLevel === undefined ? false : { level: options.logLevel, stream: process.stderr },
     });
     for (const [message, data] of told) app.log.warn(data, message);
     await app.listen({ host: options.host, port: options.port });
@@ -98,6 +117,7 @@ export async function startGateway(options: StartOptions): Promise<RunningGatewa
       url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
       loop: running,
       app: http,
+      reload,
       close: async () => {
         await http.close();
         await running.close();

@@ -4,6 +4,8 @@ export interface Lru<V> {
   get(key: string): V | undefined;
   set(key: string, value: V): void;
   delete(key: string): boolean;
+  /** Least recently used first. */
+  values(): V[];
   readonly size: number;
 }
 
@@ -26,6 +28,7 @@ export function createLru<V>(capacity: number): Lru<V> {
       }
     },
     delete: (key) => map.delete(key),
+    values: () => [...map.values()],
     get size() {
       return map.size;
     },

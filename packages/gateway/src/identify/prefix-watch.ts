@@ -1,4 +1,7 @@
+import type { VolatilePrefix } from "../scheduler.ts";
 import { createLru } from "./lru.ts";
+
+const VOLATILE_KEPT = 100;
 
 export interface PrefixVerdict {
   /** Index of the first token in which this call's prefix differs from the ones before it; null: none seen so far. */
@@ -12,6 +15,10 @@ export interface PrefixVerdict {
 export interface PrefixWatch {
   /** `name`: tenant-scoped agent or declared prefix id. Tokens as the engine will see them, never the JSON they came from. */
   observe(name: string, tokens: ArrayLike<number>, blockTokens: number): PrefixVerdict;
+  /** This call's prefix was given up as volatile. */
+  note(agent: string, firstDiffToken: number, declaredTokens: number): void;
+  /** At most 100, last noted last. */
+  volatile(): readonly VolatilePrefix[];
 }
 
 /**
@@ -20,7 +27,12 @@ export interface PrefixWatch {
  */
 export function createPrefixWatch(options: { readonly capacity?: number } = {}): PrefixWatch {
   const seen = createLru<{ readonly tokens: Uint32Array; readonly common: number }>(options.capacity ?? 1_000);
+  const given = createLru<VolatilePrefix>(VOLATILE_KEPT);
   return {
+    note(agent, firstDiffToken, declaredTokens) {
+      given.set(agent, { agent, firstDiffToken, declaredTokens, calls: (given.get(agent)?.calls ?? 0) + 1 });
+    },
+    volatile: () => given.values(),
     observe(name, tokens, blockTokens) {
       const before = seen.get(name);
       if (!before) {

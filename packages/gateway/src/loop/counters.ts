@@ -15,6 +15,8 @@ export const newCounters = () => ({
   scheduling_seconds_total: 0,
   scheduler_errors_total: 0,
   policy_fallbacks_total: 0,
+  config_reloads_total: 0,
+  config_reload_failed_total: 0,
   overtakes_total: 0,
   preemptions_total: 0,
   forced_preemptions_total: 0,

@@ -1,21 +1,11 @@
 import { decide, type Decision, type Policy, type PolicyChanges } from "@topas/core";
 import type { Loop } from "../loop.ts";
+import type { Fallback } from "../scheduler.ts";
 import { carryOut } from "./carry-out.ts";
 import { createTimeHistogram } from "./decision-times.ts";
 import { FALLBACK, makePolicy } from "./make-policy.ts";
 
 const PASSES_PER_INSTANT = 4;
-
-/** Why the scheduler runs on passthrough although something else was asked for. Until the next policy switch. */
-export interface Fallback {
-  /** The policy that failed. */
-  readonly from: string;
-  /** `policy_failed`: it threw. `no_progress`: calls waited, nothing ran, and it admitted nobody. */
-  readonly reason: "policy_failed" | "no_progress";
-  readonly message: string;
-  /** Monotonic. */
-  readonly atSeconds: number;
-}
 
 /** When to decide, with which policy, and what happens if the policy fails. */
 export class Decider {

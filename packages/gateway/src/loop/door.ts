@@ -37,6 +37,7 @@ export function withoutVolatilePrefix(loop: Loop, call: ScheduledCall): Schedule
   const seen = loop.prefixes.observe(identity.agent, tokens.subarray(0, prefix.tokens), loop.description.blockTokens);
   if (2 * seen.effectiveTokens >= prefix.tokens) return call;
   loop.counters_.volatile_prefix_total++;
+  loop.prefixes.note(identity.agent, seen.firstDiffToken ?? 0, prefix.tokens);
   if (seen.warn)
     loop.options.log?.("warn", "volatile prefix: not kept", { agent: identity.agent, firstDiffToken: seen.firstDiffToken });
   return { ...call, prompt: { ...prompt, prefix: null } };

@@ -1,12 +1,14 @@
 import { entrySnapshots, ledgerSnapshot, type Decision, type State } from "@topas/core";
 import type { EngineDescription } from "@topas/engines";
-import type { StateSnapshot } from "../scheduler.ts";
+import type { Fallback, StateSnapshot, VolatilePrefix } from "../scheduler.ts";
 import type { CallRecord } from "./records.ts";
 
 /** `GET /v1/state`: a copy, safe to serialise. */
 export function snapshot(input: {
   readonly state: State;
   readonly policy: string;
+  readonly fallback: Fallback | null;
+  readonly volatilePrefixes: readonly VolatilePrefix[];
   readonly engine: EngineDescription | null;
   readonly nowSeconds: number;
   readonly waiting: ReadonlyMap<string, CallRecord>;
@@ -19,6 +21,7 @@ export function snapshot(input: {
   const cost = (record: CallRecord): number => record.call.prompt.promptTokens + record.call.maxTokens;
   return {
     policy: input.policy,
+    fallback: input.fallback,
     engine: input.engine,
     nowSeconds,
     budgetTokens: input.engine?.kvBudgetTokens ?? null,
@@ -47,6 +50,7 @@ export function snapshot(input: {
       .filter((e) => e.phase !== "absent" || e.onHost)
       .map(({ phase, ...e }) => ({ ...e, state: phase })),
     tasks: input.tasks,
+    volatilePrefixes: input.volatilePrefixes,
     lastDecision: input.lastDecision,
   };
 }

@@ -1,6 +1,6 @@
 import type { EngineDescription } from "@topas/engines";
 import { GatewayError, type ErrorCode } from "../errors.ts";
-import type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "../scheduler.ts";
+import type { CallIdentity, Explanation, Fallback, Health, ScheduledCall, Scheduler, StateSnapshot } from "../scheduler.ts";
 
 const NO_USAGE = {
   promptTokens: null,
@@ -14,6 +14,7 @@ const NO_USAGE = {
 /** A scheduler without a policy: first come, first run, `slots` at a time. What a running call does is the test's `run`. */
 export class FakeScheduler implements Scheduler {
   policyId = "fcfs";
+  fallback: Fallback | null = null;
   wire: "tokens" | "raw" = "tokens";
   up = true;
   slots = 4;
@@ -103,6 +104,8 @@ export class FakeScheduler implements Scheduler {
   snapshot(): StateSnapshot {
     return {
       policy: this.policyId,
+      fallback: this.fallback,
+      volatilePrefixes: [],
       engine: this.engine(),
       nowSeconds: 0,
       budgetTokens: 32768,

@@ -1,12 +1,24 @@
 import { join } from "node:path";
 import { UsageError } from "../friendly.ts";
 import { cacheDirectory, createEngine } from "../engine-choice.ts";
-import { startGateway } from "@topas/gateway";
+import {
+  LOG_LEVELS,
+  asInvalidConfig,
+  checkOptions,
+  liveConfig,
+  liveDefaults,
+  readConfigFile,
+  startGateway,
+  type LiveConfig,
+  type ReadConfig,
+  type RunningGateway,
+} from "@topas/gateway";
 import { Option, type Command } from "commander";
 import { parseKeys } from "../keys.ts";
 import { engineChoice, engineOptions, whole, type EngineFlags } from "./options.ts";
 
 interface ServeFlags extends EngineFlags {
+  readonly config?: string;
   readonly host: string;
   readonly port: number;
   readonly policy: string;
@@ -18,41 +30,56 @@ interface ServeFlags extends EngineFlags {
   readonly shadow?: string;
 }
 
+const NO_CONFIG: ReadConfig = { file: {}, where: () => "command line" };
+
 /** `topas serve`: what `npm start` runs. */
 export function serveCommand(program: Command): void {
   engineOptions(
     program
       .command("serve")
       .description("serve an OpenAI-compatible endpoint with workflow-aware scheduling")
+      .option(
+        "--config <file>",
+        "YAML or JSON, read again on SIGHUP and POST /admin/reload (docs/operations.md); flags win over it",
+      )
       .option("--host <address>", "address to listen on", "127.0.0.1")
       .option("--port <n>", "port to listen on; 0 = any free one", whole(0, 65_535), 8900)
-      .option("--policy <id>", "scheduling policy (topas policies); passthrough = off", "topas-guarded")
-      .option("--queue-limit <n>", "waiting calls beyond this get 429", whole(1), 1024)
+      .option("--policy <id>", "scheduling policy (topas policies); passthrough = off", liveDefaults.policy)
+      .option("--queue-limit <n>", "waiting calls beyond this get 429", whole(1), liveDefaults.queueLimit)
       .option("--profile <file>", "where learned lengths are kept between runs", join(cacheDirectory(), "profile.json"))
       .option("--no-profile", "learn anew")
       .option("--journal <file>", "append one line per finished call (docs/journal.md); see topas replay")
       .option("--shadow <policy>", "journal where this policy would have decided otherwise, without acting")
-      .option("--queue-deadline <seconds>", "a call that waited this long gets 429", whole(1), 600)
-      .addOption(
-        new Option("--log <level>", "log level on stderr").choices(["silent", "error", "warn", "info", "debug"]).default("warn"),
-      ),
-  ).action(async (flags: ServeFlags) => {
-    if (flags.shadow !== undefined && flags.journal === undefined)
+      .option("--queue-deadline <seconds>", "a call that waited this long gets 429", whole(1), liveDefaults.queueDeadlineSeconds)
+      .addOption(new Option("--log <level>", "log level on stderr").choices([...LOG_LEVELS]).default(liveDefaults.log)),
+  ).action(async (flags: ServeFlags, command: Command) => {
+    const given = (name: string): boolean => command.getOptionValueSource(name) !== "default";
+    const { file, where } = flags.config === undefined ? NO_CONFIG : readConfigFile(flags.config);
+    const held = heldBy(flags, given);
+    const live = liveConfig(file, held);
+    asInvalidConfig(where, () => checkOptions(live));
+    const { start = {} } = file;
+    const journal = flags.journal ?? start.journal;
+    const profile = given("profile") ? flags.profile : (start.profile ?? flags.profile);
+    if (live.shadow !== null && journal === undefined)
       throw new UsageError("--shadow writes to the journal: name it with --journal FILE");
     const engine = await createEngine(engineChoice(flags));
+    const { policy, policyOptions, shadow, keyLimits, log, ...settings } = live;
     const gateway = await startGateway({
+      ...settings,
       engine,
-      policy: flags.policy,
-      host: flags.host,
-      port: flags.port,
-      queueLimit: flags.queueLimit,
-      queueDeadlineSeconds: flags.queueDeadline,
+      policy,
+      policyOptions,
+      keyLimits,
+      host: given("host") ? flags.host : (start.host ?? flags.host),
+      port: given("port") ? flags.port : (start.port ?? flags.port),
       keys: parseKeys(process.env["TOPAS_KEYS"]),
       ...(process.env["TOPAS_ADMIN_TOKEN"] === undefined ? {} : { adminToken: process.env["TOPAS_ADMIN_TOKEN"] }),
-      logLevel: flags.log,
-      ...(flags.journal === undefined ? {} : { journalFile: flags.journal }),
-      ...(flags.shadow === undefined ? {} : { shadow: flags.shadow }),
-      ...(flags.profile === false ? {} : { profileFile: flags.profile }),
+      logLevel: log,
+      ...(journal === undefined ? {} : { journalFile: journal }),
+      ...(shadow === null ? {} : { shadow }),
+      ...(profile === false ? {} : { profileFile: profile }),
+      ...(flags.config === undefined ? {} : { config: { path: flags.config, held } }),
     });
     console.log(banner(gateway.url, gateway.loop.policyId, engine.describe()));
     let closing = false;
@@ -68,9 +95,34 @@ export function serveCommand(program: Command): void {
         },
       );
     };
+    process.on("SIGHUP", () => hangUp(gateway));
     process.on("SIGINT", stop);
     process.on("SIGTERM", stop);
   });
+}
+
+/** Without a file there is nothing to read again; a closed terminal must not take the gateway with it (K72). */
+function hangUp({ reload, app }: RunningGateway): void {
+  if (reload === null) {
+    app.log.warn("SIGHUP: there is no configuration file to read: start with --config FILE");
+    return;
+  }
+  try {
+    reload();
+  } catch {
+    // Told in the log; the old configuration stays in force.
+  }
+}
+
+/** What the command line itself says of live settings. */
+function heldBy(flags: ServeFlags, given: (name: string) => boolean): Partial<LiveConfig> {
+  return {
+    ...(given("policy") ? { policy: flags.policy } : {}),
+    ...(given("queueLimit") ? { queueLimit: flags.queueLimit } : {}),
+    ...(given("queueDeadline") ? { queueDeadlineSeconds: flags.queueDeadline } : {}),
+    ...(given("log") ? { log: flags.log } : {}),
+    ...(flags.shadow === undefined ? {} : { shadow: flags.shadow }),
+  };
 }
 
 export function banner(
