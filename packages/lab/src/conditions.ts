@@ -15,6 +15,8 @@ export const Arm = z.strictObject({
   options: z.record(z.string(), z.json()).optional(),
   /** References only: the policy is told what will happen. */
   truth: z.literal(true).optional(),
+  /** References only: the true lengths are declared at arrival, and nothing learned is mixed in. */
+  foretold: z.literal(true).optional(),
   /** References only: the budget times this. */
   budgetFactor: z.number().positive().optional(),
 });

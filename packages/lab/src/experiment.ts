@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { judge } from "./gate.ts";
 import { atCapacity, DEFAULT_PROFILE, planGrids } from "./grid/grid.ts";
@@ -8,14 +8,13 @@ import { findExperiment } from "./presets/catalog.ts";
 import { targetsOf } from "./presets/targets.ts";
 import { readProfile } from "./profile.ts";
 import { answer } from "./questions.ts";
-import { htmlReport } from "./report/html.ts";
-import { markdownReport } from "./report/markdown.ts";
+import { writeReports } from "./report/write.ts";
 import { compareAll } from "./results/compare.ts";
-import { writeResults } from "./results/file.ts";
-import type { Overhead, Results } from "./results/schema.ts";
+import type { Overhead, Results, Run } from "./results/schema.ts";
 import { runMatched } from "./run/matched.ts";
 import { overheadOf, type Cost } from "./run/overhead.ts";
 import { openCellStore } from "./run/resume.ts";
+import { runSteps } from "./run/steps.ts";
 import type { Experiment } from "./presets/preset.ts";
 
 export interface ExperimentOptions {
@@ -48,6 +47,8 @@ export async function runExperiment(options: ExperimentOptions): Promise<Results
   const store = out === null ? undefined : openCellStore(join(out, "cells.jsonl"), options.code ?? codeId());
   if (store !== undefined && store.size > 0) write(`${store.size} cells of an earlier run of the same code are kept\n`);
   const { runs, capacities } = await runMatched(plan, { workers, write, ...(store === undefined ? {} : { store }) });
+  const { steps = [], capacityTasks } = experiment;
+  const studied = await runSteps(steps, { workers, seeds, arms, capacityTasks, write });
   const comparisons = compareAll(runs);
   const overhead = timed(experiment, plan, capacities[0]?.tasksPerSecond ?? 1);
   const profile = readProfile(DEFAULT_PROFILE);
@@ -69,23 +70,22 @@ export async function runExperiment(options: ExperimentOptions): Promise<Results
       workers,
       rules: RUN_RULES,
     },
-    runs: runs.map(({ table, ...run }) => ({ ...run, options: { ...run.options, table } })),
+    runs: runs.map(tabled),
     comparisons,
-    falsification: experiment.questions.map((question) => answer(question, runs)),
+    falsification: [...experiment.questions.map((question) => answer(question, runs)), ...studied],
     overhead,
     capacities: [...capacities],
     targets: targetsOf(runs),
   };
   const judged: Results = { ...results, gate: judge(results) };
-  if (out !== null) writeAll(out, judged);
+  if (out !== null) writeReports(out, judged);
   return judged;
 }
 
-function writeAll(out: string, results: Results): void {
-  writeResults(join(out, "results.json"), results);
-  writeFileSync(join(out, "manifest.json"), `${JSON.stringify(results.manifest, null, 2)}\n`);
-  writeFileSync(join(out, "report.html"), htmlReport(results));
-  writeFileSync(join(out, "REPORT.md"), markdownReport(results));
+/** The table goes among the options, where the file has it. */
+function tabled(run: Run & { readonly table: string; readonly also: readonly string[] }): Run {
+  const { table, also, ...plain } = run;
+  return { ...plain, options: { ...plain.options, table: [table, ...also].join(" and ") } };
 }
 
 function timed(experiment: Experiment, plan: ReturnType<typeof planGrids>, capacityPerSecond: number): Overhead {

@@ -14,6 +14,8 @@ export interface Variant {
   readonly tenants?: number;
   /** What the policy is told about a task, right or wrong. */
   readonly estimates?: Estimates;
+  /** none: every task is a tenant of its own, so nothing that others taught corrects what it was told. */
+  readonly history?: "none";
 }
 
 /** One workload in one setting under one scheduler with one seed. Plain data: it travels to a worker as it is. */

@@ -1,11 +1,28 @@
 import type { Graph } from "@topas/core";
-import { createRng, type Rng, type SimTask } from "@topas/sim";
+import { createRng, mean, type Rng, type SimTask } from "@topas/sim";
 
 /**
  * What the policy is told at arrival (falsifier F3): the right estimates, wrong ones, a wrong graph, or nothing. What really
  * happens does not change, so runs with different estimates are still paired.
  */
 export type Estimates = "right" | "x0.3" | "x3" | "shuffled" | "noise-1" | "noise-2" | "adversarial" | "wrong-graph" | "missing";
+
+/** As `right`, but told the lengths that really come, a round at a time their mean; and no history of other tasks beside them. */
+export function foretold(tasks: readonly SimTask[]): readonly SimTask[] {
+  return withoutHistory(
+    tasks.map((task) => {
+      if (task.graph === null) return task;
+      const outputs = new Map(task.stages.map(({ id, rounds }) => [id, mean(rounds.map(({ outputTokens }) => outputTokens))]));
+      const stages = task.graph.stages.map((stage) => ({ ...stage, expectedOutputTokens: outputs.get(stage.id) ?? 1 }));
+      return { ...task, graph: { ...task.graph, stages } };
+    }),
+  );
+}
+
+/** Every task as a tenant of its own: profiles are learned per tenant, so no other task's lengths are mixed in. */
+export function withoutHistory(tasks: readonly SimTask[]): readonly SimTask[] {
+  return tasks.map((task) => ({ ...task, tenant: task.id }));
+}
 
 export function withEstimates(tasks: readonly SimTask[], estimates: Estimates, seed: number): readonly SimTask[] {
   const rng = createRng(seed).split(`estimates/${estimates}`);

@@ -25,6 +25,7 @@ export interface ArmChange {
   readonly base: string;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly reserve?: NonNullable<Arm["reserve"]>;
+  readonly fit?: NonNullable<Arm["fit"]>;
 }
 
 export const AS_PRESET: Variant = { label: "", maxTokens: "preset" };
@@ -33,6 +34,8 @@ export const DEFAULT_PROFILE = "qwen2.5-32b-a100";
 /** A cell whose rate still hangs on a capacity that has to be measured first. */
 export interface Planned {
   readonly table: string;
+  /** Other tables that ask for it; it runs once. */
+  readonly also: readonly string[];
   readonly cell: Cell;
   /** Index into the capacity plan. */
   readonly capacity: number;
@@ -61,7 +64,7 @@ export function planGrids(
   const capacities: CapacityPlan[] = [];
   const indexOf = new Map<string, number>();
   const cells: Planned[] = [];
-  const known = new Set<string>();
+  const known = new Map<string, string[]>();
   for (const grid of grids)
     for (const base of settings(grid)) {
       const all = {
@@ -85,9 +88,14 @@ export function planGrids(
             if (base.reserve !== "own" && made.rules !== "joint") continue;
             const cell: Cell = { ...base, load: typeof load === "number" ? load : -1, ratePerSecond: null, arm: made, seed };
             const id = cellKey(cell);
-            if (known.has(id)) continue;
-            known.add(id);
-            cells.push({ table: grid.table, cell, capacity: indexOf.get(key)!, load });
+            const before = known.get(id);
+            if (before !== undefined) {
+              before.push(grid.table);
+              continue;
+            }
+            const also: string[] = [];
+            known.set(id, also);
+            cells.push({ table: grid.table, also, cell, capacity: indexOf.get(key)!, load });
           }
     }
   return { capacities, cells };
@@ -127,7 +135,8 @@ function armOf(named: string | ArmChange, arms: ReadonlyMap<string, Arm>): Arm {
   if (base === undefined) throw new RangeError(`unknown arm ${JSON.stringify(named)}; known: ${[...arms.keys()].join(", ")}`);
   if (typeof named === "string") return base;
   const options = { ...base.options, ...named.options } as NonNullable<Arm["options"]>;
-  return { ...base, name: named.name, options, ...(named.reserve === undefined ? {} : { reserve: named.reserve }) };
+  const { name, reserve = base.reserve, fit = base.fit } = named;
+  return { ...base, name, options, ...(reserve === undefined ? {} : { reserve }), ...(fit === undefined ? {} : { fit }) };
 }
 
 function labelOf(cell: Omit<Cell, "arm" | "seed" | "load" | "ratePerSecond">): string {

@@ -21,6 +21,24 @@ const REFERENCES: readonly Arm[] = [
     condition: "reference",
   },
   {
+    name: "topas-guarded foretold",
+    rules: "joint",
+    policy: "topas-guarded",
+    reserve: "peak",
+    foretold: true,
+    condition: "reference",
+  },
+  // Two passes: the order of uses of the first run is the future that the second one believes.
+  {
+    name: "oracle-belady-o",
+    rules: "joint",
+    policy: "oracle-belady",
+    fit: "over",
+    reserve: "peak",
+    truth: true,
+    condition: "reference",
+  },
+  {
     name: "unlimited KV",
     rules: "joint",
     policy: "fcfs",

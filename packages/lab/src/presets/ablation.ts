@@ -7,7 +7,7 @@ export const ABLATION: Experiment = {
   name: "ablation",
   title: "Which term does what",
   minutes: 12,
-  seeds: 6,
+  seeds: 5,
   capacityTasks: 150,
   grids: [
     {

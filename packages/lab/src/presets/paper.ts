@@ -1,4 +1,5 @@
 import { AS_PRESET } from "../grid/grid.ts";
+import { peakOf } from "./peak.ts";
 import type { Experiment } from "./preset.ts";
 
 const shipped = ["fcfs", "lpm", "task-fcfs", "las", "spf"];
@@ -43,8 +44,16 @@ export const PAPER: Experiment = {
     {
       table: "over load",
       workloads: ["paper-chain3", "paper-dag4", "paper-sop"],
-      loads: [0.5, 0.65, 0.8, 0.95],
-      arms: ["fcfs", "lpm", "lpm-task-o", "task-fcfs-o", "topas-guarded", "kv-index-safe"],
+      loads: [0.65, 0.8, 0.95],
+      arms: [
+        "fcfs",
+        "lpm",
+        ...peakOf("lpm-task-o", "task-fcfs-o"),
+        "topas-guarded",
+        "kv-index-safe",
+        "topas-guarded foretold",
+        "oracle-index",
+      ],
       tasks: 200,
       warmupTasks: 50,
     },
@@ -85,6 +94,25 @@ export const PAPER: Experiment = {
       baselines: simple,
       metrics: ["jctMeanS", "jctP99S"],
       rule: { kind: "compare" },
+    },
+    {
+      test: "aim: strongest fair simple policy",
+      question:
+        "At load 0.8 and above: mean 8 % lower than the best simple policy of the same engine and reserve, p99 not worse?",
+      tables: ["same engine, peak reserve", "over load"],
+      policies: ["topas-guarded", "kv-index-safe", "kv-index-mean"],
+      baselines: [...simple, "lpm-task-o peak", "task-fcfs-o peak"],
+      metrics: ["jctMeanS", "jctP99S"],
+      rule: { kind: "fair", percent: 8, fromLoad: 0.8 },
+    },
+    {
+      test: "aim: regret to clairvoyance",
+      question: "Is each policy within 5 % of its own form that knows the lengths?",
+      tables: ["over load"],
+      policies: ["topas-guarded", "kv-index-safe"],
+      baselines: ["topas-guarded foretold", "oracle-index"],
+      metrics: ["jctMeanS", "jctP99S"],
+      rule: { kind: "clairvoyant", percent: 5 },
     },
   ],
   timed: ["topas", "topas-guarded", "kv-index-safe"],

@@ -1,3 +1,4 @@
+import { peakOf } from "./peak.ts";
 import type { Experiment } from "./preset.ts";
 
 /** What a newcomer runs first: two pipelines and a fork/join at the rate of the paper-like presets. */
@@ -21,8 +22,7 @@ export const QUICK: Experiment = {
         "task-fcfs",
         "task-fcfs-o",
         // The fair rows: skipping, and the same reserve as the joint policies.
-        { name: "lpm-task-o peak", base: "lpm-task-o", reserve: "peak" },
-        { name: "task-fcfs-o peak", base: "task-fcfs-o", reserve: "peak" },
+        ...peakOf("lpm-task-o", "task-fcfs-o"),
         "topas-guarded",
         "kv-index-safe",
       ],

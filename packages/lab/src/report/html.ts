@@ -1,8 +1,18 @@
 import type { Results } from "../results/schema.ts";
+import { answerFigures } from "./answer-figures.ts";
 import { figuresOf } from "./figures.ts";
 import { EVIDENCE_LABELS, summaryOf } from "./rows.ts";
 import { escapeXml, plot } from "./svg.ts";
-import { gateTable, lossTable, settingTables, targetTable, verdictTable, type Table } from "./tables.ts";
+import {
+  gateTable,
+  lossTable,
+  predictionTable,
+  settingTables,
+  targetTable,
+  verdictTable,
+  workloadTable,
+  type Table,
+} from "./tables.ts";
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;max-width:1180px;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}table{border-collapse:collapse;font-size:13px;margin:.6rem 0}
@@ -19,7 +29,24 @@ export function htmlReport(results: Results): string {
       `<figure id="${name}">${plot(figure)}<figcaption class="note">${escapeXml(EVIDENCE_LABELS[results.evidence])}</figcaption>` +
       `<details><summary>data</summary><script type="application/json" id="${name}-data">${json(figure)}</script><pre>${escapeXml(JSON.stringify(figure.series))}</pre></details></figure>`,
   );
-  const tables = [gateTable(results), verdictTable(results), targetTable(results)].flatMap((each) => each ?? []);
+  const answers = results.falsification.flatMap((each) => {
+    const drawn = answerFigures(each).map(
+      ({ id, svg, data }) =>
+        `<figure id="${id}">${svg}<details><summary>data</summary><script type="application/json" id="${id}-data">${json(data)}</script><pre>${escapeXml(data.map((row) => JSON.stringify(row)).join("\n"))}</pre></details></figure>`,
+    );
+    if (drawn.length === 0) return [];
+    return [
+      `<h3>${escapeXml(each.test)}: ${escapeXml(each.question)}</h3><p><b>${escapeXml(each.verdict)}</b></p><p class="note">${escapeXml(each.detail)}</p>`,
+      ...drawn,
+    ];
+  });
+  const tables = [
+    gateTable(results),
+    verdictTable(results),
+    targetTable(results),
+    predictionTable(results),
+    workloadTable(results),
+  ].flatMap((each) => each ?? []);
   const { decisionP50Us, decisionP95Us, wallShare } = results.overhead;
   const body = [
     `<h1>${escapeXml(title)}</h1>`,
@@ -27,6 +54,7 @@ export function htmlReport(results: Results): string {
     `<p>${escapeXml(summaryOf(results))}</p>`,
     section(lossTable(results)),
     ...tables.map(section),
+    ...(answers.length === 0 ? [] : ["<h2>Each question, drawn</h2>", ...answers]),
     "<h2>Figures</h2>",
     ...figures,
     "<h2>Every setting</h2>",

@@ -1,11 +1,28 @@
 import type { Results } from "../results/schema.ts";
 import { EVIDENCE_LABELS, summaryOf } from "./rows.ts";
-import { gateTable, lossTable, settingTables, targetTable, verdictTable, type Table } from "./tables.ts";
+import {
+  gateTable,
+  lossTable,
+  predictionTable,
+  settingTables,
+  targetTable,
+  verdictTable,
+  workloadTable,
+  type Table,
+} from "./tables.ts";
 
 /** The same report as text. */
 export function markdownReport(results: Results): string {
   const { manifest } = results;
-  const tables = [lossTable(results), gateTable(results), verdictTable(results), targetTable(results), ...settingTables(results)];
+  const tables = [
+    lossTable(results),
+    gateTable(results),
+    verdictTable(results),
+    targetTable(results),
+    predictionTable(results),
+    workloadTable(results),
+    ...settingTables(results),
+  ];
   return [
     `# ${manifest.title}`,
     `Evidence: **${EVIDENCE_LABELS[results.evidence]}**. Profile ${manifest.profile} (${manifest.profileStatus}).`,

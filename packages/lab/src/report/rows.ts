@@ -130,8 +130,13 @@ export function shown(value: number | null, digits = 1): string {
   return value === null ? "-" : value.toFixed(digits);
 }
 
+/** A live engine's times are short: two digits below ten seconds. */
+export function seconds(value: number | null, digits = 1): string {
+  return shown(value, value !== null && value < 10 ? 2 : digits);
+}
+
 export const EVIDENCE_LABELS: Readonly<Record<Results["evidence"], string>> = {
   simulated: "simulated (calibrated against published measurements)",
-  "real-cpu": "real engine on CPU (llama.cpp, KV cache real, model weights made)",
+  "real-cpu": "real engine on CPU (llama.cpp, real KV cache; the manifest names the model)",
   "real-gpu": "real engine on GPU",
 };

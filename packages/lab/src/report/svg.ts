@@ -23,8 +23,10 @@ export interface Figure {
 }
 
 /** Okabe and Ito: told apart with any colour vision. */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#b8a800"];
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 340, 64, 176, 34, 54];
+export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555", "#b8a800"];
+const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [860, 340, 64, 276, 34, 54];
+/** More places than this on a line chart, and the axis is cut evenly instead. */
+const MOST_TICKS = 9;
 const PLOT_W = WIDTH - LEFT - RIGHT;
 const PLOT_H = HEIGHT - TOP - BOTTOM;
 
@@ -55,7 +57,9 @@ function lines(figure: Figure, y: (value: number) => number): string {
   const xs = figure.series.flatMap(({ points }) => points.map((point) => point.x));
   const [low, high] = [Math.min(...xs), Math.max(...xs)];
   const x = (value: number): number => LEFT + 16 + ((PLOT_W - 32) * (value - low)) / Math.max(high - low, 1e-9);
-  const ticks = [...new Set(xs)].toSorted((a, b) => a - b);
+  const places = [...new Set(xs)].toSorted((a, b) => a - b);
+  const even = [0, 0.25, 0.5, 0.75, 1].map((share) => low + share * (high - low));
+  const ticks = places.length > MOST_TICKS ? even : places;
   const marks = ticks.map((tick) =>
     text(x(tick), TOP + PLOT_H + 18, String(Number(tick.toPrecision(3))), 'text-anchor="middle"'),
   );
@@ -120,11 +124,11 @@ function niceTop(value: number): number {
   return power * [1, 1.2, 1.6, 2, 3, 4, 6, 8, 10].find((step) => step * power >= value * 0.999_999)!;
 }
 
-function text(x: number, y: number, value: string, attributes: string): string {
+export function text(x: number, y: number, value: string, attributes: string): string {
   return `<text x="${n(x)}" y="${n(y)}" ${attributes}>${escapeXml(value)}</text>`;
 }
 
-function n(value: number): string {
+export function n(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 

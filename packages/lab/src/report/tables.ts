@@ -1,6 +1,7 @@
 import { lossesOf } from "../losses.ts";
+import type { LiveFacts } from "../live/live-manifest.ts";
 import type { Results } from "../results/schema.ts";
-import { settingsOf, shown, type Row } from "./rows.ts";
+import { seconds, settingsOf, shown, type Row } from "./rows.ts";
 
 /** A table as text cells; html, markdown and the terminal draw the same ones. */
 export interface Table {
@@ -81,6 +82,51 @@ export function targetTable({ targets = [] }: Results): Table | null {
   };
 }
 
+/** Of a live run: the simulator's word on the same calls. */
+export function predictionTable({ predictions = [] }: Results): Table | null {
+  if (predictions.length === 0) return null;
+  const worst = Math.max(...predictions.map(({ errorPercent }) => Math.abs(errorPercent)));
+  return {
+    title: "Predicted and measured: mean task time",
+    note: `The calls of one recorded run of each setting and seed, simulated under every policy with a profile calibrated on this machine just before. Worst error ${worst.toFixed(1)} %. Order: Kendall's tau of the policies of a setting, 1 = the same order.`,
+    head: ["workload", "arrival", "load", "policy", "measured s", "predicted s", "error %", "order", "seeds"],
+    rows: predictions.map((row) => [
+      row.workload,
+      row.arrival,
+      row.load.toFixed(2),
+      row.policy,
+      row.measuredS.toFixed(2),
+      row.predictedS.toFixed(2),
+      row.errorPercent.toFixed(1),
+      row.kendallTau === null ? "-" : row.kendallTau.toFixed(2),
+      String(row.seeds),
+    ]),
+  };
+}
+
+/** Of a live run: who played what, and how far the cache is below the prefixes it is asked to hold. */
+export function workloadTable({ manifest }: Results): Table | null {
+  const { workloads, engine, notes } = manifest as Partial<LiveFacts>;
+  if (workloads === undefined) return null;
+  const said = [
+    ...(notes ?? []),
+    ...(engine === undefined ? [] : [`engine: ${engine.notes.join("; ")}; threads ${engine.threads}`]),
+  ];
+  return {
+    title: "What was played",
+    note: said.join(". "),
+    head: ["workload", "orchestrator", "prefix tokens", "KV budget", "budget / prefixes", "notes"],
+    rows: workloads.map((row) => [
+      row.workload,
+      row.orchestrator,
+      String(row.prefixTokens),
+      String(row.kvTokens),
+      shown(row.budgetOverPrefixes, 2),
+      row.notes.join("; "),
+    ]),
+  };
+}
+
 /** One table a setting. A row that differs in engine, fit or reserve from another is "as shipped" against it. */
 export function settingTables(results: Results): Table[] {
   return settingsOf(results.runs).map(({ table, label, rest, maxTokens, rows }) => ({
@@ -119,11 +165,11 @@ function cells(row: Row): string[] {
     row.engine,
     row.fit,
     row.reserve,
-    shown(f.jctMeanS),
-    shown(f.jctP95S),
-    shown(f.jctP99S),
+    seconds(f.jctMeanS),
+    seconds(f.jctP95S),
+    seconds(f.jctP99S),
     shown(f.slowdownP99),
-    shown(f.ttftMeanS),
+    seconds(f.ttftMeanS),
     shown(f.throughputReqS, 3),
     shown(f.batchMean),
     pinned
@@ -132,7 +178,7 @@ function cells(row: Row): string[] {
       .join(" "),
     shown(f.prefixHitRate, 2),
     shown(f.preemptions, 0),
-    shown(f.waitMaxS, 0),
+    seconds(f.waitMaxS, 0),
     shown(f.contendedShare, 2),
     row.error === null ? settles : `failed: ${row.error.slice(0, 60)}`,
   ];

@@ -1,8 +1,8 @@
 import { lossesOf } from "../losses.ts";
 import { settingId } from "../results/compare.ts";
 import type { Results } from "../results/schema.ts";
-import { EVIDENCE_LABELS, settingsOf, shown, summaryOf } from "./rows.ts";
-import { range, targetTable, type Table } from "./tables.ts";
+import { EVIDENCE_LABELS, seconds, settingsOf, shown, summaryOf } from "./rows.ts";
+import { predictionTable, range, targetTable, type Table } from "./tables.ts";
 
 const SHOWN_LOSSES = 6;
 
@@ -40,8 +40,8 @@ export function terminalReport(results: Results): string {
           row.engine,
           row.fit,
           row.reserve,
-          shown(row.figures.jctMeanS),
-          shown(row.figures.jctP99S),
+          seconds(row.figures.jctMeanS),
+          seconds(row.figures.jctP99S),
           shown(row.figures.throughputReqS, 3),
           shown(row.figures.contendedShare, 2),
           row.error === null ? (row.unstable ? "no" : "yes") : "failed",
@@ -56,6 +56,8 @@ export function terminalReport(results: Results): string {
   out.push("fair: same engine, reserve and limits, skips what does not fit; [95 % interval over seeds]", "");
   const targets = targetTable(results);
   if (targets !== null) out.push(plain(targets), "");
+  const predicted = predictionTable(results);
+  if (predicted !== null) out.push(plain(predicted), "");
   for (const { test, question, verdict, detail } of falsification)
     out.push(`${test}: ${question}`, `  ${verdict}`, `  ${detail}`);
   const losses = lossesOf(comparisons);

@@ -85,12 +85,26 @@ export const Comparison = z.object({
 });
 export type Comparison = z.infer<typeof Comparison>;
 
+/** How a report draws the rows of an answer: `value`, `over`, `series` and the keys of `only` are names of their fields. */
+export const Chart = z.object({
+  kind: z.enum(["forest", "lines"]),
+  title: text,
+  xLabel: text,
+  yLabel: text,
+  value: text,
+  over: text.optional(),
+  series: text,
+  only: z.record(text, text).optional(),
+  level: z.number().optional(),
+});
+
 export const Falsification = z.object({
   test: text,
   question: text,
   verdict: text,
   detail: text,
   rows: z.array(z.looseObject({ where: text, verdict: text })).optional(),
+  charts: z.array(Chart).optional(),
 });
 export type Falsification = z.infer<typeof Falsification>;
 
@@ -124,6 +138,21 @@ export type Target = z.infer<typeof Target>;
 
 export const Capacity = z.object({ setting: text, tasksPerSecond: z.number(), by: text });
 
+/** Of a live run: what the simulator says of the same calls, beside what was measured. Seconds, means over seeds. */
+export const Prediction = z.object({
+  workload: text,
+  arrival: text,
+  load: z.number(),
+  policy: text,
+  seeds: z.number().int(),
+  measuredS: z.number(),
+  predictedS: z.number(),
+  errorPercent: z.number(),
+  /** Of the policies of this setting, measured against predicted; null: nothing to order. */
+  kendallTau: z.number().nullable(),
+});
+export type Prediction = z.infer<typeof Prediction>;
+
 /** The file `results.json`. */
 export const Results = z.object({
   schema: z.literal("topas.results/1"),
@@ -135,6 +164,7 @@ export const Results = z.object({
   overhead: Overhead,
   capacities: z.array(Capacity).optional(),
   targets: z.array(Target).optional(),
+  predictions: z.array(Prediction).optional(),
   gate: Gate.optional(),
 });
 export type Results = z.infer<typeof Results>;

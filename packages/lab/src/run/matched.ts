@@ -14,7 +14,7 @@ export interface MatchedOptions {
 }
 
 export interface Matched {
-  readonly runs: readonly (Run & { readonly table: string })[];
+  readonly runs: readonly (Run & { readonly table: string; readonly also: readonly string[] })[];
   readonly capacities: readonly { readonly setting: string; readonly tasksPerSecond: number; readonly by: string }[];
 }
 
@@ -36,7 +36,7 @@ export async function runMatched(plan: Plan, options: MatchedOptions): Promise<M
   cells.forEach((cell, i) => rows.set(rowKey(cell), [...(rows.get(rowKey(cell)) ?? []), results[i]!.trend]));
   const runs = cells.map((cell, i) => {
     const unstable = isUnstable(rows.get(rowKey(cell))!);
-    return { ...rowOf(cell, results[i]!, unstable), table: plan.cells[i]!.table };
+    return { ...rowOf(cell, results[i]!, unstable), table: plan.cells[i]!.table, also: plan.cells[i]!.also };
   });
   return { runs, capacities };
 }

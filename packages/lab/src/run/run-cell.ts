@@ -1,14 +1,16 @@
 import type { PolicyChanges } from "@topas/core";
 import { aloneSeconds, measure, referenceSpeeds, runLogOf, simulate, type SimConfig, type SimResult } from "@topas/sim";
 import type { Cell } from "../grid/cell.ts";
+import { foretold } from "../grid/estimates.ts";
 import { readProfile } from "../profile.ts";
 import { mean } from "../stats/describe.ts";
 import { NO_METRICS, type Metrics } from "../results/metrics.ts";
 import { loneCallSeconds } from "./alone.ts";
 import { trendOf, type Trend } from "./stability.ts";
-import { foresee, type Truth } from "./truth.ts";
+import { foresee, type Foreseen, type Truth } from "./truth.ts";
+import { both, recordUses, replayUses } from "./uses.ts";
 import { waitingOf } from "./waiting.ts";
-import { workloadOf } from "./workload.ts";
+import { workloadOf, type CellWorkload } from "./workload.ts";
 
 /** What a cell gives: a function of the cell alone, so that it does not matter which worker ran it, or when. */
 export interface CellResult {
@@ -27,12 +29,16 @@ export const STARVE_AFTER_SECONDS = 600;
 export function runCell(cell: Cell): CellResult {
   const { workload, inputs } = workloadOf(cell);
   const profile = readProfile(cell.profile);
-  const foreseen = cell.arm.truth === true ? foresee(workload, referenceSpeeds(profile, cell.hostTier)) : null;
-  let result: SimResult;
-  try {
+  const tasks = cell.arm.foretold === true ? foretold(workload.tasks) : workload.tasks;
+  const play = (foreseen: Foreseen | null): SimResult => {
     const config = simConfig(cell, foreseen?.truth);
     const onEvent = foreseen === null ? {} : { onEvent: foreseen.onEvent };
-    result = simulate({ ...config, ...onEvent, profile, agents: workload.agents, tasks: workload.tasks });
+    return simulate({ ...config, ...onEvent, profile, agents: workload.agents, tasks });
+  };
+  let result: SimResult;
+  try {
+    result =
+      cell.arm.truth === true ? withTruth(workload, referenceSpeeds(profile, cell.hostTier), play, cell.arm.policy) : play(null);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { metrics: NO_METRICS, inputs, trend: { rise: 0, inSystem: 0 }, error: message, tasksPerSecond: 0 };
@@ -62,6 +68,25 @@ export function runCell(cell: Cell): CellResult {
   };
 }
 
+/** A second pass where the truth holds what only a schedule can tell: which prefix is used when. */
+function withTruth(
+  workload: CellWorkload["workload"],
+  speeds: ReturnType<typeof referenceSpeeds>,
+  play: (foreseen: Foreseen) => SimResult,
+  policy: string | undefined,
+): SimResult {
+  const first = foresee(workload, speeds);
+  if (policy !== "oracle-belady") return play(first);
+  const uses = recordUses();
+  play({ ...first, onEvent: both(first.onEvent, uses.onEvent) });
+  const second = foresee(workload, speeds);
+  const future = replayUses(uses.order);
+  return play({
+    truth: { ...second.truth, nextUseSeconds: future.nextUseSeconds },
+    onEvent: both(second.onEvent, future.onEvent),
+  });
+}
+
 function simConfig(cell: Cell, truth: Truth | undefined): Omit<SimConfig, "profile" | "agents" | "tasks"> {
   const { arm, hostTier, reserve } = cell;
   const budgetTokens = cell.budgetTokens * (arm.budgetFactor ?? 1);
@@ -89,7 +114,8 @@ function simConfig(cell: Cell, truth: Truth | undefined): Omit<SimConfig, "profi
   };
 }
 
-function pick(measured: ReturnType<typeof measure>): Metrics {
+/** Of a measured log, what a results file holds. */
+export function pick(measured: ReturnType<typeof measure>): Metrics {
   const out: Record<string, unknown> = {};
   for (const name of Object.keys(NO_METRICS)) out[name] = measured[name as keyof typeof measured] ?? null;
   return out as unknown as Metrics;

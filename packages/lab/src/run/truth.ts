@@ -17,7 +17,7 @@ interface Call {
 /**
  * What a clairvoyant reference is told: true outputs, remaining areas and paths (algorithm 4.19). Areas and seconds by the
  * formulas of the index (2.7) on true lengths; a call counts until it is over. When a prefix is used next is not known
- * before the schedule is.
+ * before the schedule is: see `replayUses`.
  */
 export function foresee(workload: { readonly tasks: readonly SimTask[] }, speeds: Speeds): Foreseen {
   const calls = new Map<string, Call>();

@@ -1,8 +1,7 @@
 import { parentPort } from "node:worker_threads";
-import type { Cell } from "../grid/cell.ts";
-import { runCell } from "./run-cell.ts";
+import { doJob, type Job } from "./jobs.ts";
 
-/** A thread of the pool: a cell in, its result out. */
-parentPort?.on("message", ({ index, cell }: { readonly index: number; readonly cell: Cell }) => {
-  parentPort!.postMessage({ index, result: runCell(cell) });
+/** A thread of the pool: a job in, its result out. */
+parentPort?.on("message", ({ index, job }: { readonly index: number; readonly job: Job }) => {
+  parentPort!.postMessage({ index, result: doJob(job) });
 });

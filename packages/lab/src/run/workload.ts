@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { makeWorkload, type ArrivalName, type Workload } from "@topas/sim";
 import type { Cell } from "../grid/cell.ts";
-import { withEstimates } from "../grid/estimates.ts";
+import { withEstimates, withoutHistory } from "../grid/estimates.ts";
 
 export interface CellWorkload {
   readonly workload: Workload;
@@ -12,7 +12,7 @@ export interface CellWorkload {
 /** The task list of a cell: a function of workload, setting and seed; the scheduler has no part in it. */
 export function workloadOf(cell: Omit<Cell, "arm">): CellWorkload {
   const { variant, seed, load, ratePerSecond } = cell;
-  const { maxTokens, prefixScale, outputCv, difficultySigma, volatileSpan, tenants, estimates } = variant;
+  const { maxTokens, prefixScale, outputCv, difficultySigma, volatileSpan, tenants, estimates, history } = variant;
   const made = makeWorkload(cell.workload, {
     seed,
     tasks: cell.tasks + cell.warmupTasks,
@@ -29,7 +29,8 @@ export function workloadOf(cell: Omit<Cell, "arm">): CellWorkload {
       ...(estimates === undefined ? {} : { reveal: "estimates" as const }),
     },
   });
-  const workload = estimates === undefined ? made : { ...made, tasks: withEstimates(made.tasks, estimates, seed) };
+  const told = estimates === undefined ? made.tasks : withEstimates(made.tasks, estimates, seed);
+  const workload = { ...made, tasks: history === "none" ? withoutHistory(told) : told };
   return { workload, inputs: fingerprint(workload) };
 }
 

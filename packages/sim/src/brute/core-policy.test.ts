@@ -1,29 +1,13 @@
 import { createPolicy, policyIds } from "@topas/core";
 import { describe, expect, it } from "vitest";
-import { createRng, type Rng } from "../rng.ts";
+import { createRng } from "../rng.ts";
 import { corePolicy } from "./core-policy.ts";
 import { bestMeanJct } from "./optimum.ts";
-import type { UnitInstance } from "./unit-engine.ts";
+import { tryInstances } from "./search.ts";
+import { tinyInstance } from "./tiny-instance.ts";
 import { runUnit } from "./unit-run.ts";
 
-/** Chains and forks of up to three calls over three agents; promises are exact, so what the core admits fits. */
-function instance(rng: Rng): UnitInstance {
-  return {
-    agents: [0, 1, 2].map(() => ({ prefixTokens: 1 + rng.int(4), setupUnits: rng.int(3) })),
-    tasks: Array.from({ length: 2 + rng.int(2) }, () => ({
-      arrival: rng.int(5),
-      calls: Array.from({ length: 1 + rng.int(3) }, (_, i) => {
-        const units = 1 + rng.int(5);
-        return { agent: rng.int(3), units, kvTokens: units + 1 + rng.int(2), after: i === 0 ? [] : [rng.int(i)] };
-      }),
-    })),
-    budgetTokens: 13 + rng.int(5),
-    slots: 2,
-    restarts: true,
-  };
-}
-
-const instances = [101, 103, 105, 109, 110].map((seed) => instance(createRng(seed)));
+const instances = [101, 103, 105, 109, 110].map((seed) => tinyInstance(createRng(seed)));
 const bests = instances.map((each) => bestMeanJct(each).meanJct);
 
 /** Sends everything to the engine's own queue, which this engine does not have. */
@@ -40,4 +24,14 @@ describe("no policy beats the best schedule", () => {
       instances.filter((each, i) => runUnit(each, corePolicy(each, createPolicy(id)!)).meanJct < bests[i]! + 1e-9).length;
     for (const id of ["srpt-w", "kv-index-safe", "lpm-task"]) expect(reach(id)).toBeGreaterThan(0);
   });
+});
+
+it("a search gives the figures of its seeds, however it is cut", () => {
+  const players = [
+    { name: "a", policy: "topas" },
+    { name: "b", policy: "task-fcfs", changes: { fit: "over" } as const },
+  ];
+  const whole = tryInstances(players, 1, 4);
+  expect([...tryInstances(players, 1, 1), ...tryInstances(players, 2, 3)]).toEqual(whole);
+  for (const { optimum, means } of whole) for (const mean of means) expect(mean).toBeGreaterThanOrEqual(optimum - 1e-9);
 });

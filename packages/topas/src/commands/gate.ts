@@ -12,7 +12,7 @@ export function gateCommand(program: Command): void {
   program
     .command("gate <results.json>")
     .description("say whether measured results are enough to promote a policy; exit code 0 promote, 2 hold, 3 experimental")
-    .option("--policy <name>", "candidate (default: kv-index-safe where it ran, else the first joint policy)")
+    .option("--policy <name>", "candidate (default: topas-guarded where it ran, else the first joint policy)")
     .option("--baseline <name>", "what it must beat (default: the best scheduler that engines ship, per workload)")
     .option("--json", "print the decision as JSON")
     .action((path: string, flags: GateFlags, command: Command) => {

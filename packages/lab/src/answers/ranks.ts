@@ -1,9 +1,9 @@
-import type { Question } from "./presets/preset.ts";
-import { bySetting } from "./results/compare.ts";
-import type { MetricName } from "./results/metrics.ts";
-import type { Falsification, Run } from "./results/schema.ts";
-import { mean } from "./stats/describe.ts";
-import { kendall } from "./stats/kendall.ts";
+import type { Question } from "../presets/preset.ts";
+import { bySetting } from "../results/compare.ts";
+import type { MetricName } from "../results/metrics.ts";
+import type { Falsification, Run } from "../results/schema.ts";
+import { mean } from "../stats/describe.ts";
+import { kendall } from "../stats/kendall.ts";
 
 /** A6: whether settings (engine profiles, budgets) rank the policies alike; Kendall's tau of every pair of settings. */
 export function ranks({ test, question, policies, baselines, metrics }: Question, runs: readonly Run[]): Falsification {
@@ -16,7 +16,7 @@ export function ranks({ test, question, policies, baselines, metrics }: Question
   const rows = settings.flatMap((a, i) =>
     settings.slice(i + 1).map((b) => {
       const tau = kendall(a.figures, b.figures);
-      return { where: `${a.label} and ${b.label}`, verdict: `tau ${tau.toFixed(2)}`, tau };
+      return { where: `${a.label} and ${b.label}`, verdict: `tau ${tau.toFixed(2)}`, tau, series: "tau" };
     }),
   );
   if (rows.length === 0) return { test, question, verdict: "not measured", detail: "fewer than two settings with every policy" };
@@ -27,6 +27,17 @@ export function ranks({ test, question, policies, baselines, metrics }: Question
     verdict: `Kendall's tau ${least.toFixed(2)} to ${most.toFixed(2)}`,
     detail: `${names.length} policies by ${metric} in ${settings.length} settings; ${rows.map(({ where, verdict }) => `${where}: ${verdict}`).join("; ")}`,
     rows,
+    charts: [
+      {
+        kind: "forest",
+        title: "Do two settings rank the policies alike? Kendall's tau by mean task time",
+        xLabel: "tau; dashed line: the same order",
+        yLabel: "",
+        value: "tau",
+        series: "series",
+        level: 1,
+      },
+    ],
   };
 }
 
