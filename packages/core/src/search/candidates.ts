@@ -44,18 +44,18 @@ export function searchSets(view: View, policy: Policy): SearchResult {
   const mostWork = options.maxEvaluations * BOUNDS_PER_EVALUATION;
 
   const weigh: Weigh = (set, beat) => {
+    if (!packer.open(set)) return -Infinity;
     const key = keyOf(set);
     const known = seen.get(key);
     if (known !== undefined) return known;
-    if (!packer.open(set)) return -Infinity;
     work += 1;
     const fixed = evaluator.mostReuseSeconds - packer.redoSeconds - packer.revokeSeconds;
     if (bounded && !(beat === -Infinity)) {
-      const reach = fixed + packer.bound(set, -Infinity);
+      const reach = fixed + packer.bound(-Infinity);
       if (reach < beat && !ranking.matters(reach)) return -Infinity;
     }
     work += BOUNDS_PER_EVALUATION;
-    packer.fill(set);
+    packer.fill();
     if (packer.count === 0 && packer.preempted === 0) {
       seen.set(key, -Infinity);
       return -Infinity;

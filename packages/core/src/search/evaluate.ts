@@ -8,6 +8,7 @@ import { nearTermReuse, nearTermReuseOf } from "../estimate/near-term.ts";
 import type { EntryState, RequestState } from "../state.ts";
 import { freeTokens } from "../ledger.ts";
 import { promptCells, type View } from "../view.ts";
+import { createCovering } from "./covering.ts";
 import type { Packer } from "./greedy-pack.ts";
 import type { Pool } from "./pool.ts";
 
@@ -46,7 +47,11 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
   const sessionCells = (request: RequestState): number => view.sessionOf(request)?.cells ?? 0;
   const anyDead = physical.order.some((entry) => entry.dead);
   const shortAtRest = physical.outstandingTokens - freeTokens(view.state) - view.state.ledger.pendingFree;
-  const incoming = new Set<number>();
+  const covering =
+    options.strictPool || options.reuseState === "after" ? null : createCovering(view, pool, physical, (entry) => reuseOf(entry));
+  /** Groups with an absent prefix that the content brings in, in order of their first call. */
+  const incoming: number[] = [];
+  const used = new Uint8Array(groups.length);
   const tasks = new Set<number>();
 
   /** Cells still missing for the content, before any eviction; an upper estimate where two calls share a session. */
@@ -64,26 +69,29 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
   };
 
   const findIncoming = (packer: Packer): void => {
-    incoming.clear();
+    incoming.length = 0;
+    used.fill(0);
     tasks.clear();
     for (let i = 0; i < packer.count; i++) {
       const rank = packer.taken[i]!;
       const at = columns.group[rank]!;
+      const first = used[at] === 0;
+      used[at] = 1;
       if (enters[at]! < 0) continue;
-      incoming.add(at);
+      if (first) incoming.push(at);
       tasks.add(columns.task[rank]!);
     }
   };
 
   /** |T_in|: tasks that wait for an incoming prefix; under `all` also those that run on meanwhile. */
   const stalledTasks = (packer: Packer): number => {
-    if (incoming.size === 0 || options.stallBilling === "waiting") return tasks.size;
+    if (incoming.length === 0 || options.stallBilling === "waiting") return tasks.size;
     const stalled = new Set<string>();
     for (const one of groups)
       if (packer.leaving[one.index] === 0) for (const request of one.running) stalled.add(request.spec.task);
     for (let i = 0; i < packer.count; i++) {
       const rank = packer.taken[i]!;
-      if (incoming.has(columns.group[rank]!)) stalled.add(ranked[rank]!.request.spec.task);
+      if (incoming.includes(columns.group[rank]!)) stalled.add(ranked[rank]!.request.spec.task);
     }
     return stalled.size;
   };
@@ -99,7 +107,7 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
     mostReuseSeconds: options.reuseState === "after" ? Infinity : mostReuse,
     loads(packer) {
       findIncoming(packer);
-      return incoming.size;
+      return incoming.length;
     },
     terms(packer, set) {
       findIncoming(packer);
@@ -107,17 +115,24 @@ export function createEvaluator(view: View, policy: Policy, pool: Pool): Evaluat
       for (let i = 0; i < packer.count; i++) admit += packer.values[i]!;
       let move = 0;
       let reuse = idleReuse;
-      const plain = !anyDead && !options.strictPool && options.reuseState === "before" && shortage(packer) <= 0;
-      if (plain) {
+      const bill = options.billMove ? stalledTasks(packer) : 0;
+      const short = options.strictPool || options.reuseState === "after" ? Infinity : shortage(packer);
+      if (covering !== null || (!anyDead && short <= 0)) {
         for (const at of incoming) {
           move += enters[at]!;
           reuse += entersReuse[at]!;
         }
-        move *= options.billMove ? stalledTasks(packer) : 0;
+        if (covering !== null) {
+          covering.moveSeconds = move;
+          covering.reuseSeconds = reuse;
+          covering.cover(packer, used, short);
+          reuse = covering.reuseSeconds;
+          if (options.billSwapOut) move = covering.moveSeconds;
+        }
+        move = bill === 0 ? 0 : move * bill;
       } else {
         const plan = evaluator.plan(packer, set);
         const moved = cover(view, plan, physical);
-        const bill = options.billMove ? stalledTasks(packer) : 0;
         move = moveCost(config, moved.incoming, moved.evict, bill, options.billSwapOut);
         const use = options.reuseState === "after" ? reuseAfter(plan) : before;
         if (use !== before) reuse = resident.reduce((sum, entry) => sum + reuseOf(entry, use), 0);

@@ -13,9 +13,9 @@ export interface Packer {
   /** False: infeasible, for a victim is not eligible, too many would leave, or what must be held back does not fit. */
   open(set: Uint8Array): boolean;
   /** Bound on J_admit of the opened set, seconds; stops early once it is known to reach `enough`. */
-  bound(set: Uint8Array, enough: number): number;
+  bound(enough: number): number;
   /** Fills the opened set. */
-  fill(set: Uint8Array): void;
+  fill(): void;
   /** After `open`. */
   readonly leaving: Uint8Array;
   preempted: number;
@@ -31,6 +31,7 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const { groups, ranked, kin, columns } = pool;
   const { group, need, worth, value, upper, worthPerBase, credit } = columns;
   const size = ranked.length;
+  const count = groups.length;
   const most = Math.min(options.maxPerDecision, size);
   const searching = options.sets === "search";
   const tokens = Float64Array.from(groups, ({ prefix }) => prefix?.tokens ?? 0);
@@ -50,8 +51,8 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const touched: number[] = [];
   const isTouched = new Uint8Array(kin.length);
   const kinTaken: (Uint8Array | undefined)[] = kin.map(() => undefined);
-  /** Largest need a group can take now; -1: none. */
-  const largest = new Float64Array(groups.length);
+  /** 1: the opened set keeps this group running. */
+  const staying = new Uint8Array(groups.length);
   const limit = overtakeLimit(view, options);
   let run = 0;
   let cursor = 0;
@@ -65,21 +66,23 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
   const order = (compare: (a: number, b: number) => number): Int32Array =>
     Int32Array.from({ length: size }, (_, i) => i).sort(compare);
 
-  const stays = (set: Uint8Array, at: number): boolean => bare[at] === 1 || set[at] === 1;
-  const setLimits = (set: Uint8Array): void => {
-    for (let at = 0; at < groups.length; at++)
-      largest[at] = stays(set, at) && (holding[at] === 1 || slots > holds) ? room + extra[at]! : -1;
+  const open = (rank: number): boolean => {
+    const at = group[rank]!;
+    return (
+      staying[at] === 1 &&
+      done[rank] !== run &&
+      need[rank]! <= room + extra[at]! &&
+      (holding[at] === 1 || slots > holds) &&
+      (limit === null || limit.allows(ranked[rank]!.request))
+    );
   };
-  const open = (rank: number): boolean =>
-    done[rank] !== run && need[rank]! <= largest[group[rank]!]! && (limit === null || limit.allows(ranked[rank]!.request));
-  const take = (set: Uint8Array, rank: number, gain: number): void => {
+  const take = (rank: number, gain: number): void => {
     const at = group[rank]!;
     room += extra[at]! - need[rank]!;
     extra[at] = 0;
     if (holding[at] === 1) holds -= 1;
     holding[at] = 0;
     slots -= 1;
-    setLimits(set);
     done[rank] = run;
     if (limit?.take(ranked[rank]!.request) === true) cursor = 0;
     packer.taken[packer.count] = rank;
@@ -115,9 +118,20 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
       let preempted = 0;
       let redo = 0;
       let revoke = 0;
-      for (let at = 0; at < groups.length; at++) {
-        const leaves = victims.count[at]! > 0 && !stays(set, at);
+      let held = 0;
+      holds = 0;
+      for (let at = 0; at < count; at++) {
+        const stays = bare[at] === 1 || set[at] === 1;
+        const leaves = !stays && victims.count[at]! > 0;
+        staying[at] = stays ? 1 : 0;
         packer.leaving[at] = leaves ? 1 : 0;
+        const hungers = hungry[at] === 1 && set[at] === 1;
+        holding[at] = hungers && searching ? 1 : 0;
+        extra[at] = hungers ? (searching ? minNeed[at]! : -tokens[at]!) : 0;
+        if (holding[at] === 1) {
+          holds += 1;
+          held += tokens[at]! + minNeed[at]!;
+        }
         if (!leaves) continue;
         if (victims.eligible[at] === 0) return false;
         preempted += victims.count[at]!;
@@ -128,27 +142,18 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
       packer.preempted = preempted;
       packer.redoSeconds = redo;
       packer.revokeSeconds = revoke;
-      room = preempted === 0 ? view.roomTokens : victims.roomWithout(packer.leaving);
+      room = (preempted === 0 ? view.roomTokens : victims.roomWithout(packer.leaving)) - held;
       slots = view.slots + preempted;
-      holds = 0;
-      for (let at = 0; at < groups.length; at++) {
-        const held = hungry[at] === 1 && set[at] === 1;
-        holding[at] = held && searching ? 1 : 0;
-        extra[at] = held ? (searching ? minNeed[at]! : -tokens[at]!) : 0;
-        if (holding[at] === 0) continue;
-        holds += 1;
-        room -= tokens[at]! + minNeed[at]!;
-      }
       return room >= 0 && holds <= slots;
     },
 
-    bound(set, enough) {
+    bound(enough) {
       byUpper ??= order((a, b) => upper[b]! - upper[a]! || a - b);
       let left = Math.min(most, slots);
       let byCount = 0;
       for (let i = 0; i < size && left > 0; i++) {
         const rank = byUpper[i]!;
-        if (!stays(set, group[rank]!)) continue;
+        if (staying[group[rank]!] === 0) continue;
         byCount += upper[rank]!;
         left -= 1;
       }
@@ -159,7 +164,7 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
       let bySpace = 0;
       for (let i = 0; i < size && space > 0; i++) {
         const rank = byDensity[i]!;
-        if (!stays(set, group[rank]!)) continue;
+        if (staying[group[rank]!] === 0) continue;
         bySpace += need[rank]! <= space ? upper[rank]! : (upper[rank]! * space) / need[rank]!;
         space -= need[rank]!;
         if (bySpace >= byCount) return byCount;
@@ -167,13 +172,12 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
       return Math.min(byCount, bySpace);
     },
 
-    fill(set) {
+    fill() {
       run += 1;
       packer.count = 0;
       limit?.reset();
       for (const family of touched) isTouched[family] = 0;
       touched.length = 0;
-      setLimits(set);
       cursor = 0;
       while (packer.count < most && slots > 0) {
         while (cursor < size && (!open(cursor) || (columns.kin[cursor]! >= 0 && isTouched[columns.kin[cursor]!] === 1)))
@@ -195,12 +199,12 @@ export function createPacker(view: View, options: PolicyOptions, pool: Pool, vic
           }
         }
         if (best < 0 || gain <= 0) break;
-        take(set, best, adds);
+        take(best, adds);
       }
       if (!options.workConserving || packer.count >= most || slots <= 0) return;
       byAge ??= order((a, b) => compareAge(ranked[a]!, ranked[b]!));
       for (let i = 0; i < size && packer.count < most && slots > 0; i++)
-        if (open(byAge[i]!)) take(set, byAge[i]!, valueNow(byAge[i]!));
+        if (open(byAge[i]!)) take(byAge[i]!, valueNow(byAge[i]!));
     },
   };
   return packer;

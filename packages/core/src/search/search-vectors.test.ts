@@ -45,7 +45,7 @@ describe("eight equal branches", () => {
     const packer = createPacker(view, bare.options, pool, victimsOf(view, bare, pool));
     const set = Uint8Array.from(pool.groups, (_, i) => (i < k ? 1 : 0));
     expect(packer.open(set)).toBe(true);
-    packer.fill(set);
+    packer.fill();
     expect(packer.count).toBe(k);
     expect(totalSeconds(createEvaluator(view, bare, pool).terms(packer, set))).toBeCloseTo(seconds, 6);
   });

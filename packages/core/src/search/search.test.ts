@@ -79,8 +79,8 @@ describe("the joint search", () => {
         for (let bits = 0; bits < 2 ** pool.groups.length; bits++) {
           const set = Uint8Array.from(pool.groups, (_, i) => (bits >> i) & 1);
           if (!packer.open(set)) continue;
-          const bound = packer.bound(set, -Infinity);
-          packer.fill(set);
+          const bound = packer.bound(-Infinity);
+          packer.fill();
           const terms = evaluator.terms(packer, set);
           expect(terms.admit).toBeLessThanOrEqual(bound + 1e-9);
           expect(terms.reuse).toBeLessThanOrEqual(evaluator.mostReuseSeconds + 1e-9);
