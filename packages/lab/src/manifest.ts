@@ -43,13 +43,13 @@ export function gitState(): GitState {
 const CODE = ["packages/core", "packages/sim", "packages/lab"];
 
 /** Names the code that makes figures, changes included: cells of other code are not taken over. */
-export function codeId(): string {
+export function codeId(folders: readonly string[] = CODE): string {
   const root = fileURLToPath(new URL("../../..", import.meta.url));
   const git = (...args: string[]): string =>
     execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });
   try {
-    const trees = git("rev-parse", ...CODE.map((folder) => `HEAD:${folder}`));
-    const changes = git("diff", "HEAD", "--", ...CODE);
+    const trees = git("rev-parse", ...folders.map((folder) => `HEAD:${folder}`));
+    const changes = git("diff", "HEAD", "--", ...folders);
     return `${packageVersion()} ${createHash("sha256").update(trees).update(changes).digest("hex").slice(0, 16)}`;
   } catch {
     return packageVersion();

@@ -20,7 +20,7 @@ export const Manifest = z.looseObject({
   startedAt: text,
   minutes: z.number().nonnegative(),
   workers: z.number().int(),
-  rules: z.object({ warmup: text, drain: text, stability: text, starvation: text, contended: text, load: text }),
+  rules: z.object({ warmup: text, drain: text, stability: text, starvation: text, contended: text, load: text }).catchall(text),
 });
 export type Manifest = Readonly<z.infer<typeof Manifest>>;
 

@@ -1,4 +1,9 @@
-import type { Cell } from "../grid/cell.ts";
+/** What a cell is called. */
+export interface NamedCell {
+  readonly workload: string;
+  readonly arm: { readonly name: string };
+  readonly seed: number;
+}
 
 /** Says on a terminal how far a run is and how long it still takes; seconds per arm as seen so far. */
 export class Progress {
@@ -9,14 +14,14 @@ export class Progress {
   private readonly write: (text: string) => void;
   private done = 0;
 
-  constructor(cells: readonly Cell[], workers: number, write: (text: string) => void) {
+  constructor(cells: readonly NamedCell[], workers: number, write: (text: string) => void) {
     this.total = cells.length;
     this.workers = Math.max(1, workers);
     this.write = write;
     for (const cell of cells) this.left.set(cell.arm.name, (this.left.get(cell.arm.name) ?? 0) + 1);
   }
 
-  add(cell: Cell, seconds: number): void {
+  add(cell: NamedCell, seconds: number): void {
     const { name } = cell.arm;
     const seen = this.seen.get(name) ?? { seconds: 0, count: 0 };
     this.seen.set(name, { seconds: seen.seconds + seconds, count: seen.count + 1 });
@@ -42,7 +47,7 @@ export class Progress {
     return left / this.workers;
   }
 
-  private line({ workload, arm, seed }: Cell): string {
+  private line({ workload, arm, seed }: NamedCell): string {
     const filled = Math.round((20 * this.done) / this.total);
     const bar = "#".repeat(filled).padEnd(20, ".");
     const left = Math.ceil(this.leftSeconds() ?? 0);

@@ -2,9 +2,9 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs
 import type { CellResult } from "./run-cell.ts";
 
 /** Finished cells as lines of JSON, so that a run that was stopped goes on where it was. */
-export interface CellStore {
-  get(key: string): CellResult | undefined;
-  put(key: string, result: CellResult): void;
+export interface CellStore<Result = CellResult> {
+  get(key: string): Result | undefined;
+  put(key: string, result: Result): void;
   readonly size: number;
 }
 
@@ -12,9 +12,9 @@ export interface CellStore {
  * Cells count only for the code that made them: the first line names it, and another `code` starts the file anew. A line cut off
  * by a crash is ignored.
  */
-export function openCellStore(path: string, code: string): CellStore {
+export function openCellStore<Result = CellResult>(path: string, code: string): CellStore<Result> {
   const head = JSON.stringify({ schema: "topas.cells/1", code });
-  const known = new Map<string, CellResult>();
+  const known = new Map<string, Result>();
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n") : [];
   if (lines[0] === head) for (const line of lines.slice(1)) load(known, line);
   writeFileSync(path, `${[head, ...[...known].map((entry) => JSON.stringify(entry))].join("\n")}\n`);
@@ -30,9 +30,9 @@ export function openCellStore(path: string, code: string): CellStore {
   };
 }
 
-function load(known: Map<string, CellResult>, line: string): void {
+function load<Result>(known: Map<string, Result>, line: string): void {
   try {
-    const [key, result] = JSON.parse(line) as [string, CellResult];
+    const [key, result] = JSON.parse(line) as [string, Result];
     known.set(key, result);
   } catch {
     // The line that was being written when the run stopped.

@@ -23,10 +23,17 @@ interface Change {
   readonly decides: boolean;
 }
 
-export function waitingOf(calls: readonly CallResult[], agents: readonly SimAgent[], budgetTokens: number): Waiting {
+type Call = Pick<CallResult, "agent" | "readySeconds" | "admittedSeconds" | "finishedSeconds">;
+
+export function waitingOf(
+  calls: readonly Call[],
+  agents: readonly SimAgent[],
+  budgetTokens: number,
+  stepSeconds = STEP_SECONDS,
+): Waiting {
   const prefixes = new Map(agents.map(({ name, prefixTokens }) => [name, prefixTokens]));
   const changes = calls.flatMap(({ agent, readySeconds, admittedSeconds, finishedSeconds }): Change[] => {
-    const late = admittedSeconds - readySeconds > STEP_SECONDS;
+    const late = admittedSeconds - readySeconds > stepSeconds;
     return [
       { at: readySeconds, waiting: late ? 1 : 0, running: 0, agent, decides: true },
       { at: admittedSeconds, waiting: late ? -1 : 0, running: 1, agent, decides: false },

@@ -1,0 +1,81 @@
+import { simulate, type Profile, type SimConfig, type SimResult } from "@topas/sim";
+import type { Arm } from "../conditions.ts";
+import type { Prediction } from "../results/schema.ts";
+import { kendall } from "../stats/kendall.ts";
+import { mean } from "../stats/describe.ts";
+import type { LiveOutcome } from "./run-live.ts";
+import { schedulerOf } from "./run-live-cell.ts";
+import type { Shape } from "./shapes.ts";
+
+/** The simulator's engine is the embedded one: mixed steps, KV that left goes to host memory without a bound worth naming. */
+export function twinConfig(shape: Shape, arm: Arm, profile: Profile): SimConfig {
+  const { policy, policyOptions } = schedulerOf(arm);
+  const stock = policy === "passthrough";
+  return {
+    profile,
+    budget: shape.budgetTokens,
+    rules: "joint",
+    rulesOptions: { mixedSteps: true, hostTier: shape.hostTierMib > 0 ? "pcie" : "none", hostRatio: 100 },
+    // docs/decisions/0005
+    policy: stock ? "fcfs" : policy,
+    policyOptions: stock ? { fit: "stop", reserve: "full" } : policyOptions,
+    agents: shape.agents,
+    tasks: shape.tasks,
+  };
+}
+
+/** Mean time of the workflow tasks of a simulated shape, seconds. */
+export function meanTaskSeconds(shape: Shape, result: SimResult): number {
+  const classes = new Map(shape.tasks.map((task) => [task.id, task.class]));
+  const mine = result.tasks.filter(({ task }) => classes.get(task.id) === "workflow");
+  return mean(mine.map(({ arrivalSeconds, doneSeconds }) => doneSeconds - arrivalSeconds));
+}
+
+/**
+ * Predicted and measured mean task time per setting and policy: means over the seeds that have both. A task's time is from its first call
+ * at the gateway to the end of its last, on both sides.
+ */
+export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly Shape[], profile: Profile): Prediction[] {
+  const shapeFor = new Map(shapes.map((shape) => [keyOf(shape), shape]));
+  const pairs = new Map<string, { cell: LiveOutcome["cell"]; measured: number[]; predicted: number[] }>();
+  for (const { cell, result } of outcomes) {
+    const { row, workload, seed, arm, ratePerSecond } = cell;
+    const shape = shapeFor.get(
+      keyOf({ workload, arrival: row.arrival, load: row.load, seed, ratePerSecond: ratePerSecond ?? 0 }),
+    );
+    if (shape === undefined || result === null || result.spanMeanS === null) continue;
+    const key = JSON.stringify([workload, row.arrival, row.load, arm.name]);
+    const found = pairs.get(key) ?? { cell, measured: [], predicted: [] };
+    found.measured.push(result.spanMeanS);
+    found.predicted.push(meanTaskSeconds(shape, simulate(twinConfig(shape, arm, profile))));
+    pairs.set(key, found);
+  }
+  const rows = [...pairs.values()].map(({ cell, measured, predicted }): Prediction => ({
+    workload: cell.workload,
+    arrival: cell.row.arrival,
+    load: cell.row.load,
+    policy: cell.arm.name,
+    seeds: measured.length,
+    measuredS: mean(measured),
+    predictedS: mean(predicted),
+    errorPercent: 100 * (mean(predicted) / mean(measured) - 1),
+    kendallTau: null,
+  }));
+  return rows.map((row) => ({ ...row, kendallTau: tauOf(rows.filter((other) => sameSetting(row, other))) }));
+}
+
+/** Null with fewer than two policies, or where one side ties all of them. */
+function tauOf(rows: readonly Prediction[]): number | null {
+  const tau = kendall(
+    rows.map(({ measuredS }) => measuredS),
+    rows.map(({ predictedS }) => predictedS),
+  );
+  return Number.isFinite(tau) ? tau : null;
+}
+
+const sameSetting = (a: Prediction, b: Prediction): boolean =>
+  a.workload === b.workload && a.arrival === b.arrival && a.load === b.load;
+
+function keyOf(of: Pick<Shape, "workload" | "arrival" | "load" | "seed" | "ratePerSecond">): string {
+  return JSON.stringify([of.workload, of.arrival, of.load, of.seed, of.ratePerSecond]);
+}

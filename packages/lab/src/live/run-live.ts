@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Engine } from "@topas/engines";
+import type { WorkloadFactory } from "../presets/live.ts";
+import { Progress } from "../run/progress.ts";
+import type { CellStore } from "../run/resume.ts";
+import { besideTasks } from "./beside.ts";
+import { liveCellKey, type LiveCell, type LivePlan } from "./live-cell.ts";
+import type { PlainTasks } from "./plain-player.ts";
+import { runLiveCell, type LiveCellResult, type Recorded } from "./run-live-cell.ts";
+import type { LiveWorkload } from "./types.ts";
+
+export interface EngineChoice {
+  readonly kvTokens: number;
+  readonly hostTierMib: number;
+}
+
+export interface RunLiveOptions {
+  readonly workloads: Readonly<Record<string, WorkloadFactory>>;
+  /** A fresh engine, not started. */
+  readonly openEngine: (choice: EngineChoice) => Promise<Engine>;
+  readonly limitSeconds: number;
+  readonly signal: AbortSignal;
+  readonly store?: CellStore<LiveCellResult>;
+  readonly write?: (text: string) => void;
+  /** Called once for every cell that ran now. */
+  readonly onRecorded?: (cell: LiveCell, recorded: Recorded, workload: LiveWorkload) => void;
+}
+
+/** A cell with what it gave, or why it gave nothing. */
+export interface LiveOutcome {
+  readonly cell: LiveCell;
+  readonly result: LiveCellResult | null;
+  readonly error: string | null;
+}
+
+export interface LiveRun {
+  readonly outcomes: readonly LiveOutcome[];
+  readonly capacities: readonly (LiveOutcome & { readonly tasksPerSecond: number })[];
+  /** Of every workload that ran, as its factory says. */
+  readonly described: ReadonlyMap<string, Pick<LiveWorkload, "orchestrator" | "notes">>;
+}
+
+/** Stopped by its signal: what is done is in the store. */
+export class Interrupted extends Error {}
+
+/**
+ * Runs a plan, one cell after another: capacities first, then every cell at its rate. A cell that fails is an outcome with an error and
+ * is not stored, so that the next run tries it again. @throws Interrupted; Error when matched cells did not see the same jobs.
+ */
+export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<LiveRun> {
+  const { store, signal, write = () => {} } = options;
+  const described = new Map<string, Pick<LiveWorkload, "orchestrator" | "notes">>();
+  const folder = mkdtempSync(join(tmpdir(), "topas-live-"));
+  const missing = (cell: LiveCell): boolean => store?.get(liveCellKey(cell)) === undefined;
+
+  const one = async (cell: LiveCell): Promise<LiveOutcome> => {
+    const workload = await workloadOf(cell, options.workloads);
+    const { orchestrator, notes } = workload;
+    described.set(cell.workload, { orchestrator, notes });
+    const known = store?.get(liveCellKey(cell));
+    if (known !== undefined) return { cell, result: known, error: null };
+    const { result, recorded } = await runLiveCell({
+      workload,
+      beside: besideOf(cell, workload),
+      arm: cell.arm,
+      openEngine: () => options.openEngine(cell),
+      journalFile: join(folder, "journal.jsonl"),
+      limitSeconds: options.limitSeconds,
+      signal,
+    });
+    options.onRecorded?.(cell, recorded, workload);
+    store?.put(liveCellKey(cell), result);
+    return { cell, result, error: null };
+  };
+
+  const all = async (cells: readonly LiveCell[]): Promise<LiveOutcome[]> => {
+    const progress = new Progress(cells.filter(missing), 1, write);
+    const out: LiveOutcome[] = [];
+    for (const cell of cells) {
+      const fresh = missing(cell);
+      const startedMs = performance.now();
+      try {
+        if (signal.aborted) throw new Error("stopped");
+        out.push(await one(cell));
+      } catch (error) {
+        if (signal.aborted) throw new Interrupted("stopped", { cause: error });
+        const message = error instanceof Error ? error.message : String(error);
+        write(`\n${cell.workload} ${cell.arm.name} seed ${cell.seed}: ${message}\n`);
+        out.push({ cell, result: null, error: message });
+      }
+      if (fresh) progress.add(cell, (performance.now() - startedMs) / 1_000);
+    }
+    return out;
+  };
+
+  try {
+    const capacities = (await all(plan.capacities)).map((each) => ({
+      ...each,
+      tasksPerSecond: each.result?.tasksPerSecond ?? 0,
+    }));
+    const capacityOf = (cell: LiveCell): number =>
+      capacities.find(({ cell: saturated }) => saturated === plan.capacityOf(cell))!.tasksPerSecond;
+    const [rated, lost] = [[] as LiveCell[], [] as LiveOutcome[]];
+    for (const cell of plan.cells) {
+      const capacity = capacityOf(cell);
+      if (capacity > 0) rated.push({ ...cell, ratePerSecond: cell.row.load * capacity });
+      else lost.push({ cell, result: null, error: "the run that measures this workload's capacity failed" });
+    }
+    const outcomes = [...(await all(rated)), ...lost];
+    checkLive(outcomes);
+    return { outcomes, capacities, described };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws Error when two cells of one setting and seed did not see the same jobs. */
+export function checkLive(outcomes: readonly LiveOutcome[]): void {
+  const seen = new Map<string, string>();
+  for (const { cell, result } of outcomes) {
+    if (result === null) continue;
+    const key = JSON.stringify([cell.row, cell.kvTokens, cell.ratePerSecond, cell.seed]);
+    if ((seen.get(key) ?? result.inputs) !== result.inputs)
+      throw new Error(`not matched: ${cell.arm.name} saw other jobs at ${key}`);
+    seen.set(key, result.inputs);
+  }
+}
+
+function workloadOf({ row, seed, ratePerSecond }: LiveCell, workloads: RunLiveOptions["workloads"]): Promise<LiveWorkload> {
+  const factory = workloads[row.workload];
+  if (factory === undefined)
+    throw new RangeError(`unknown workload ${row.workload}; known: ${Object.keys(workloads).join(", ")}`);
+  return factory({ seed, jobs: row.jobs, arrival: row.arrival, ratePerSecond });
+}
+
+function besideOf({ row, seed, ratePerSecond }: LiveCell, { jobs }: LiveWorkload): PlainTasks | null {
+  if (row.beside === undefined || ratePerSecond === null) return null;
+  return besideTasks(row.beside, Math.max(...jobs.map(({ arrivalSeconds }) => arrivalSeconds)), seed);
+}
