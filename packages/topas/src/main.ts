@@ -3,6 +3,7 @@ import { benchCommand } from "./commands/bench.ts";
 import { demoCommand } from "./commands/demo.ts";
 import { experimentCommand } from "./commands/experiment.ts";
 import { gateCommand } from "./commands/gate.ts";
+import { rufloCommand } from "./commands/ruflo.ts";
 import { policiesCommand } from "./commands/policies.ts";
 import { simCommand } from "./commands/sim.ts";
 import { replayCommand } from "./commands/replay.ts";
@@ -21,6 +22,7 @@ experimentCommand(program);
 gateCommand(program);
 simCommand(program);
 replayCommand(program);
+rufloCommand(program);
 
 try {
   await program.parseAsync();

@@ -10,10 +10,9 @@ export async function installFromEnvironment(
 ): Promise<RufloReceipts | null> {
   if (env["TOPAS_RECEIPTS"] === "off") return null;
   try {
-    const gateway = env["TOPAS_URL"] ?? env["OPENROUTER_BASE_URL"] ?? env["OLLAMA_BASE_URL"];
+    const gateway = (): string | undefined => env["TOPAS_URL"] ?? env["OPENROUTER_BASE_URL"] ?? env["OLLAMA_BASE_URL"];
     const root = findEngine({ root: env["RUFLO_CLI_ROOT"], program: process.argv[1], cwd: process.cwd() });
     if (root === null) return off(log, "off, no Ruflo engine found: set RUFLO_CLI_ROOT to the folder of @claude-flow/cli");
-    if (gateway === undefined) return off(log, "off, no gateway named: set OPENROUTER_BASE_URL (or TOPAS_URL) to its address");
     const load = (file: string): Promise<unknown> => import(pathToFileURL(join(root, file)).href);
     const tools = await load(WORKFLOW_TOOLS);
     const types = await load("dist/src/mcp-tools/types.js");

@@ -35,7 +35,7 @@ export function gatewayLink(send: typeof fetch): GatewayLink {
   return {
     met: (url, headers, answer) => {
       const end = url.indexOf("/v1/");
-      if (known === null && end > 0 && answer.headers.has(STATUS_HEADER))
+      if (end > 0 && answer.headers.has(STATUS_HEADER))
         known = { base: url.slice(0, end), authorization: headers.get("authorization") };
     },
     tell: (receipt) => post("/v1/receipts", { ...receipt, spec: SPEC, authority: "none" }),

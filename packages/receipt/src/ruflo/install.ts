@@ -8,8 +8,8 @@ import { locate, receiptOfCall, receiptOfWait, type Run } from "./run.ts";
 import type { Bounds } from "./steps.ts";
 
 export interface RufloReceiptsOptions {
-  /** Only calls to this server get receipts (`http://host:port`), so that step names stay with your own gateway. */
-  readonly gateway: string;
+  /** Asked at every call: only calls to this server get receipts (`http://host:port`), so that step names stay with your own gateway. */
+  readonly gateway: () => string | undefined;
   /** Laps assumed of a loop that declares none in `config.rounds` of its condition. Default 10 at most, 3 as a mean. */
   readonly loop?: Bounds;
   readonly log?: (message: string) => void;
@@ -76,7 +76,6 @@ function receiptFetch(
   once: (message: string) => void,
 ): { readonly fetch: typeof fetch; readonly stats: () => RufloReceiptsStats } {
   const watch = prefixWatch();
-  const base = `${options.gateway.replace(/\/+$/, "")}/`;
   let [calls, receipts, totalMs, worstMs] = [0, 0, 0, 0];
   const receiptFor = (run: Run, body: unknown) => {
     const index = locate(run, () => runningStep(engine, run));
@@ -88,7 +87,8 @@ function receiptFetch(
   };
   const wrapped: typeof fetch = (input, init) => {
     const run = scope.getStore();
-    if (run === undefined) return send(input, init);
+    const gateway = run === undefined ? undefined : options.gateway();
+    if (run === undefined || gateway === undefined) return send(input, init);
     let answer: ReturnType<typeof fetch> | undefined;
     const began = performance.now();
     const call: typeof fetch = (url, with_) => {
@@ -98,10 +98,10 @@ function receiptFetch(
       return (answer = send(url, with_));
     };
     const before = receipts;
-    const sent = topasFetch(call, () => receiptFor(run, init?.body), { baseURL: base, onError: (e) => once(String(e)) })(
-      input,
-      init,
-    );
+    const sent = topasFetch(call, () => receiptFor(run, init?.body), {
+      baseURL: `${gateway.replace(/\/+$/, "")}/`,
+      onError: (e) => once(String(e)),
+    })(input, init);
     if (receipts === before) return sent;
     calls += 1;
     const closing = run.at !== null && run.plan.after(run.at).length === 0;
