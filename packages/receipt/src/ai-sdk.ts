@@ -7,11 +7,11 @@ export type { ToolWaitOptions } from "./tool-wait.ts";
 
 export interface Stages {
   /** Runs `body` as one task: the calls inside it carry its id. */
-  withTask<R>(task: TaskInfo, body: () => R): R;
+  readonly withTask: <R>(task: TaskInfo, body: () => R) => R;
   /** Runs `body` as one stage of the task in scope. Later calls of the task say whether it ended well. */
-  withStage<R>(stage: StageInfo & { readonly stage: string }, body: () => R): Promise<Awaited<R>>;
+  readonly withStage: <R>(stage: StageInfo & { readonly stage: string }, body: () => R) => Promise<Awaited<R>>;
   /** Runs a tool, for its `execute`, and tells the gateway how long the stage is expected to wait for it. */
-  withToolWait<R>(options: ToolWaitOptions, tool: () => R): Promise<Awaited<R>>;
+  readonly withToolWait: <R>(options: ToolWaitOptions, tool: () => R) => Promise<Awaited<R>>;
   /** The `getContext` for `topasFetch`; outside a task there is nothing to say. */
   readonly context: () => ReceiptContext | undefined;
 }

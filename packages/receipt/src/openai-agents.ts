@@ -13,11 +13,11 @@ interface Calls {
 
 export interface AgentTasks {
   /** Runs `body`, one or more `run(…)`, as one task. */
-  withTask<R>(task: TaskInfo, body: () => R): R;
+  readonly withTask: <R>(task: TaskInfo, body: () => R) => R;
   /** The model of one agent, `new Agent({ name, model: modelOf(name, model) })`: its calls carry the agent's name. */
-  modelOf<M extends Calls>(agent: string, model: M): M;
+  readonly modelOf: <M extends Calls>(agent: string, model: M) => M;
   /** Runs a tool of `agent`, for its `execute`, and tells the gateway how long the agent is expected to wait for it. */
-  withToolWait<R>(agent: string, options: ToolWaitOptions, tool: () => R): Promise<Awaited<R>>;
+  readonly withToolWait: <R>(agent: string, options: ToolWaitOptions, tool: () => R) => Promise<Awaited<R>>;
   /** The `getContext` for `topasFetch`; outside a task there is nothing to say. */
   readonly context: () => ReceiptContext | undefined;
 }
