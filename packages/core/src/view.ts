@@ -29,10 +29,17 @@ export interface View {
   path(task: string): TaskPath | null;
 }
 
-/** How this policy wants lengths believed. */
+const believedBy = new WeakMap<PolicyOptions, EstimatorOptions>();
+
+/** How this policy wants lengths believed: one object for each object of options. */
 export function estimatorOptions(options: PolicyOptions): EstimatorOptions {
-  const { difficulty, samples, roundGain, expectation } = options;
-  return { ...ESTIMATOR_DEFAULTS, estimate: difficulty, samples, roundGain, inside: expectation === "inside" };
+  let believed = believedBy.get(options);
+  if (believed === undefined) {
+    const { difficulty, samples, roundGain, expectation } = options;
+    believed = { ...ESTIMATOR_DEFAULTS, estimate: difficulty, samples, roundGain, inside: expectation === "inside" };
+    believedBy.set(options, believed);
+  }
+  return believed;
 }
 
 export function createView(state: State, nowSeconds: number, reserve: Reserve, believed?: EstimatorOptions): View {

@@ -1,5 +1,6 @@
 import type { Aligned } from "../aligned.ts";
 import type { State, TaskState } from "../state.ts";
+import type { Estimator } from "./estimator.ts";
 import type { Profile } from "./profile.ts";
 import type { TaskReuse } from "./reuse.ts";
 import type { JointPath } from "../graph/joint-path.ts";
@@ -17,6 +18,8 @@ export interface EstimateCache {
   readonly lengths: Map<string, LengthsCache>;
   /** By options, then by task: its longest paths. */
   readonly paths: Map<string, WeakMap<TaskLengths, JointPath>>;
+  /** By the object of options they were asked with. */
+  readonly estimators: WeakMap<object, Estimator>;
   /** By task: the uses of prefixes it makes likely. */
   readonly reuse: Aligned<TaskState, TaskReuse>;
 }
@@ -33,7 +36,13 @@ const MOST_TABLES = 2_048;
 export function cacheOf(state: State): EstimateCache {
   let cache = caches.get(state);
   if (cache === undefined) {
-    cache = { tables: new Map(), lengths: new Map(), paths: new Map(), reuse: { keys: [], values: [] } };
+    cache = {
+      tables: new Map(),
+      lengths: new Map(),
+      paths: new Map(),
+      estimators: new WeakMap(),
+      reuse: { keys: [], values: [] },
+    };
     caches.set(state, cache);
   }
   return cache;

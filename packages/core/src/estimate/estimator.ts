@@ -85,9 +85,17 @@ export function meanEstimator(state: State): Estimator {
   return createEstimator(state);
 }
 
-/** The estimator of a state; it reads the state when asked and never writes it. */
-export function createEstimator(state: State, changes: Partial<EstimatorOptions> = {}): Estimator {
-  const options = completeOptions(changes);
+const DEFAULTS: Partial<EstimatorOptions> = {};
+
+/** The estimator of a state, one for each object of options; it reads the state when asked and never writes it. */
+export function createEstimator(state: State, changes: Partial<EstimatorOptions> = DEFAULTS): Estimator {
+  const { estimators } = cacheOf(state);
+  let estimator = estimators.get(changes);
+  if (estimator === undefined) estimators.set(changes, (estimator = newEstimator(state, completeOptions(changes))));
+  return estimator;
+}
+
+function newEstimator(state: State, options: EstimatorOptions): Estimator {
   const { speeds } = state.config;
   const lengths = createLengths(state, options);
   const difficulty = (task: TaskState): number => (options.estimate === "mean" ? 1 : lengths(task).factor);

@@ -13,8 +13,6 @@ export interface JointPath {
   readonly parts: readonly Part[];
   /** Stage of each slot that may be completed. */
   readonly names: ReadonlyMap<number, string>;
-  /** Storage of one question: the longest path of each sample so far. */
-  readonly longest: Float64Array;
   /** L when nothing at all is in sight: the expected rest of a task between two calls, seconds. */
   readonly idleSeconds: number;
 }
@@ -44,7 +42,6 @@ export function buildJointPath(task: TaskState, lengths: TaskLengths, tailSecond
     joint,
     parts,
     names: namesOf(parts, lengths),
-    longest: new Float64Array(joint.count),
     idleSeconds: idle,
   };
 }

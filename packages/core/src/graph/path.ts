@@ -53,12 +53,16 @@ function liveCallSeconds(stage: StageState, estimator: Estimator): number {
   return live === null ? 0 : estimator.callServiceSeconds(live);
 }
 
+/** Storage of one question: the longest path of each sample so far. */
+let longest = new Float64Array(64);
+
 /** Mean over the joint samples of the longest path from any open end. */
-function expectation({ parts, joint, longest, idleSeconds }: JointPath, finished: Finished): number {
+function expectation({ parts, joint, idleSeconds }: JointPath, finished: Finished): number {
   if (parts.length === 0) return idleSeconds;
   const { count, weights } = joint;
-  longest.fill(0);
-  for (const part of parts) lengthen(longest, part, joint, finished);
+  if (longest.length < count) longest = new Float64Array(count);
+  longest.fill(0, 0, count);
+  for (const part of parts) lengthen(part, joint, finished);
   let sum = 0;
   if (weights === null) {
     for (let m = 0; m < count; m++) sum += longest[m]!;
@@ -69,7 +73,7 @@ function expectation({ parts, joint, longest, idleSeconds }: JointPath, finished
 }
 
 /** The loop of single stages is spelled out: it is what every gain of a decision runs through. */
-function lengthen(longest: Float64Array, part: Part, joint: JointSamples, finished: Finished): void {
+function lengthen(part: Part, joint: JointSamples, finished: Finished): void {
   const { count, values } = joint;
   if (part.forward !== null) {
     for (let m = 0; m < count; m++) longest[m] = Math.max(longest[m]!, partSeconds(part, joint, m, finished));
