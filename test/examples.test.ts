@@ -37,7 +37,7 @@ describe("examples against the embedded engine", () => {
     });
     const env = { ...process.env, TOPAS_URL: `${gateway.url}/v1` };
     const run = async (command: string, args: readonly string[]): Promise<string> =>
-      (await promisify(execFile)(command, args, { cwd: root, env, timeout: 18_000 })).stdout;
+      (await promisify(execFile)(command, args, { cwd: root, env, timeout: 50_000 })).stdout;
     const node = ["--conditions=@topas/source", "--import", "tsx"];
     for (const name of ["langgraph", "openai-agents", "ai-sdk"])
       printed.set(name, run(process.execPath, [...node, `examples/${name}.ts`]));

@@ -1,4 +1,4 @@
-import { Annotation, END, START, Send, StateGraph, getConfig } from "@langchain/langgraph";
+import { Annotation, Command, END, START, Send, StateGraph, getConfig } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { topasFetch } from "./client.ts";
@@ -130,6 +130,32 @@ describe("LangGraph, the published library", () => {
     expect(graph.loops).toEqual([{ stages: ["work", "review"], max: 10, mean: 1 }]);
     expect(path).toBe("at-least");
     expect(server.seen.map((call) => call.receipt?.stage)).toEqual(["plan", "work", "review", "work", "review"]);
+  });
+
+  it("the edges of a Command are those of `ends`; a conditional edge without a path map leads everywhere", async () => {
+    const node = () => ({ calls: 1 });
+    const bare = new StateGraph(State)
+      .addNode("a", node)
+      .addNode("b", node)
+      .addNode("c", node)
+      .addEdge(START, "a")
+      .addConditionalEdges("a", () => "b")
+      .compile();
+    const command = new StateGraph(State)
+      .addNode("a", () => new Command({ goto: "b" }), { ends: ["b", END] })
+      .addNode("b", node)
+      .addEdge(START, "a")
+      .compile();
+    expect(langgraphGraph(await bare.getGraphAsync())).toMatchObject({
+      path: "at-most",
+      graph: {
+        edges: [
+          ["a", "b"],
+          ["a", "c"],
+        ],
+      },
+    });
+    expect(langgraphGraph(await command.getGraphAsync())).toMatchObject({ path: "at-most", graph: { edges: [["a", "b"]] } });
   });
 
   it("a context that fails costs its call nothing", async () => {

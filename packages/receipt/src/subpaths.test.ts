@@ -20,3 +20,20 @@ it.each(["langgraph.ts", "openai-agents.ts", "ai-sdk.ts"])(
     expect(seen.size).toBeGreaterThan(1);
   },
 );
+
+it("docs/orchestrators.md names the versions that are run here", () => {
+  const page = readFileSync(new URL("../../../docs/orchestrators.md", import.meta.url), "utf8");
+  const root = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  const named = [
+    "@langchain/langgraph",
+    "@langchain/core",
+    "@langchain/openai",
+    "@openai/agents",
+    "openai",
+    "ai",
+    "@ai-sdk/openai-compatible",
+  ];
+  for (const name of named) expect(page).toContain(`\`${name}\` ${root.devDependencies[name]}`);
+});

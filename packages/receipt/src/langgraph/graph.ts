@@ -36,8 +36,8 @@ const ENDS: ReadonlySet<string> = new Set(["__start__", "__end__"]);
 /**
  * LangGraph's static graph as a receipt's graph; convert once, after `compile()`. Cycles become declared loops, a cycle through
  * silent nodes alone becomes rounds of its one stage, and `barrier` says that super-steps wait for their siblings. What is not
- * drawn is not here: `Send` shows as one stage however many branches it starts, a `Command` without `ends` as no edge at all,
- * and a conditional edge without a path map as an edge to every node.
+ * drawn is not here: `Send` shows as one stage however many branches it starts, a `Command` only as its node's `ends`,
+ * and a conditional edge without a path map as an edge to every other node.
  */
 export function langgraphGraph(drawn: Drawable, options: LangGraphOptions = {}): LangGraphGraph {
   const silent = new Set(options.silent);
