@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findEngine, WORKFLOW_TOOLS } from "./find-engine.ts";
-import { installReceipts, type RufloReceipts } from "./install.ts";
+import { installReceipts, type RufloReceipts, type RufloReceiptsStats } from "./install.ts";
 
 /** What the preload does: reads the environment, finds the engine, installs. Never throws; says once on stderr why it is off. */
 export async function installFromEnvironment(
@@ -16,10 +16,18 @@ export async function installFromEnvironment(
     const load = (file: string): Promise<unknown> => import(pathToFileURL(join(root, file)).href);
     const tools = await load(WORKFLOW_TOOLS);
     const types = await load("dist/src/mcp-tools/types.js");
-    return installReceipts(tools, types, { gateway, log });
+    const installed = installReceipts(tools, types, { gateway, log });
+    if (env["TOPAS_RECEIPTS"] === "stats") process.once("exit", () => log(statsLine(installed.stats())));
+    return installed;
   } catch (error) {
     return off(log, `off, ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/** `5 calls, 5 receipts; 0.21 ms a call, 0.80 ms at worst`. */
+export function statsLine({ calls, receipts, totalMs, worstMs }: RufloReceiptsStats): string {
+  const mean = calls === 0 ? 0 : totalMs / calls;
+  return `${calls} calls, ${receipts} receipts; ${mean.toFixed(2)} ms a call, ${worstMs.toFixed(2)} ms at worst`;
 }
 
 function off(log: (message: string) => void, message: string): null {
