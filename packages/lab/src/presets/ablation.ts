@@ -6,7 +6,7 @@ const off = (name: string, base: string, options: Readonly<Record<string, unknow
 export const ABLATION: Experiment = {
   name: "ablation",
   title: "Which term does what",
-  minutes: 12,
+  minutes: 6,
   seeds: 5,
   capacityTasks: 150,
   grids: [

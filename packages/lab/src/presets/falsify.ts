@@ -22,7 +22,7 @@ const WRONG: readonly Variant[] = [
 export const FALSIFY: Experiment = {
   name: "falsify",
   title: "What would show that joint scheduling does not pay",
-  minutes: 15,
+  minutes: 8,
   seeds: 5,
   capacityTasks: 150,
   grids: [

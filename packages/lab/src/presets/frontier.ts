@@ -18,7 +18,7 @@ const ARMS = [...SIMPLE, ...POLICIES.slice(SIMPLE.length), ...REFERENCES];
 export const FRONTIER: Experiment = {
   name: "frontier",
   title: "Regret to the best policy and to unlimited memory",
-  minutes: 6,
+  minutes: 5,
   seeds: 5,
   capacityTasks: 150,
   grids: [

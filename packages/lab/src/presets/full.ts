@@ -18,7 +18,7 @@ const POLICIES = ["topas-guarded", "kv-index-safe"];
 export const FULL: Experiment = {
   name: "full",
   title: "All workloads, bursts and low load, budgets, host tier",
-  minutes: 75,
+  minutes: 50,
   seeds: 5,
   capacityTasks: 150,
   grids: [

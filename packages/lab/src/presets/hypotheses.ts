@@ -13,7 +13,7 @@ const tuned = [0.3, 1, 3]
 export const HYPOTHESES: Experiment = {
   name: "hypotheses",
   title: "Learned residuals, one setting, cheaper KV, a router, quotas",
-  minutes: 7,
+  minutes: 5,
   seeds: 5,
   capacityTasks: 150,
   grids: [

@@ -12,7 +12,7 @@ const TOPOLOGIES = ["paper-chain3", "paper-dag4", "paper-dag10", "paper-sop", "p
 export const PAPER: Experiment = {
   name: "paper",
   title: "The paper's workloads: Chain-3, DAG-4, DAG-10-Wide, SOP, TL (arXiv 2608.25523, Fig. 1, 3, 4, 5)",
-  minutes: 40,
+  minutes: 29,
   seeds: 10,
   capacityTasks: 150,
   grids: [

@@ -5,7 +5,7 @@ import type { Grid } from "../grid/grid.ts";
 export interface Experiment {
   readonly name: string;
   readonly title: string;
-  /** On two idle cores: from the processor time of runs with one seed. */
+  /** On two idle cores: measured for paper and falsify, the others scaled from those by cells and by the cost of their arms. */
   readonly minutes: number;
   readonly seeds: number;
   readonly capacityTasks: number;

@@ -7,6 +7,7 @@ import {
   type Decision,
   type Estimator,
   type State,
+  type TaskState,
 } from "@topas/core";
 import { referenceSpeeds, simulate } from "@topas/sim";
 import type { Cell } from "../grid/cell.ts";
@@ -120,12 +121,15 @@ function emptyRow(cell: Cell, at: Calibrated["at"], residuals: Residuals) {
   return { workload: cell.workload, sigma: cell.variant.difficultySigma ?? 0, at, residuals, ...zero };
 }
 
-/** Weighted quantile of the samples of the last question: `taskPath(...).seconds()` leaves the path of each in `longest`. */
-function pathQuantile(estimator: Estimator, task: Parameters<Estimator["jointPath"]>[0], p: number): number {
-  const { longest, joint, parts, idleSeconds } = estimator.jointPath(task);
+/** Weighted quantile of the sampled paths. @throws RangeError for a graph with loops, whose samples are not laid open. */
+function pathQuantile(estimator: Estimator, task: TaskState, p: number): number {
+  const { joint, parts, idleSeconds } = estimator.jointPath(task);
   if (parts.length === 0) return idleSeconds;
-  const { count, weights } = joint;
-  const samples = Array.from({ length: count }, (_, m) => ({ seconds: longest[m]!, weight: weights?.[m] ?? 1 / count }));
+  if (parts.some(({ forward }) => forward !== null)) throw new RangeError("calibration reads graphs without loops");
+  const { count, weights, values } = joint;
+  const pathOf = (m: number): number =>
+    Math.max(...parts.map(({ behind, slots }) => behind[m]! + values[slots[0]! * count + m]!));
+  const samples = Array.from({ length: count }, (_, m) => ({ seconds: pathOf(m), weight: weights?.[m] ?? 1 / count }));
   samples.sort((a, b) => a.seconds - b.seconds);
   let sum = 0;
   for (const { seconds, weight } of samples) if ((sum += weight) >= p - 1e-12) return seconds;
