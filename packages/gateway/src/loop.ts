@@ -9,12 +9,13 @@ import { closeTask, endUnsubmitted } from "./loop/endings.ts";
 import type { TimeSummary } from "./loop/decision-times.ts";
 import { onEngineEvent } from "./loop/engine-events.ts";
 import { RecordBook, explanation, type CallRecord } from "./loop/records.ts";
+import { newRetryWindow } from "./loop/retry.ts";
 import { SessionMemory } from "./loop/session-memory.ts";
 import { loopDefaults, withSettings, type LoopSettings } from "./loop/settings.ts";
 import { createShadow, type Shadow } from "./loop/shadow.ts";
 import { snapshot } from "./loop/snapshot.ts";
 import { onTick } from "./loop/tick.ts";
-import { TaskBook } from "./loop/task-book.ts";
+import { TaskBook, withinTask } from "./loop/task-book.ts";
 import { createPrefixWatch } from "./identify/prefix-watch.ts";
 import { scopedTaskId } from "./identify/frame.ts";
 import type { WorkflowStore } from "./workflows.ts";
@@ -57,6 +58,7 @@ export class Loop implements Scheduler {
   readonly running = new Map<string, CallRecord>();
   readonly sessions = new SessionMemory();
   readonly prefixes = createPrefixWatch();
+  readonly retries = newRetryWindow();
   readonly tasks = new TaskBook();
   readonly records: RecordBook;
   state: State;
@@ -114,16 +116,15 @@ export class Loop implements Scheduler {
     const now = this.now();
     admissible(this, asked, now);
     if (this.waiting.size + this.running.size === 0) this.lastMovedSeconds = now;
-    const call = withoutVolatilePrefix(this, asked);
-    const { identity, prompt } = call;
     this.counters_.calls_total++;
-    const task = tellTask(this, identity, now);
+    const task = tellTask(this, asked.identity, now);
+    const call = withinTask(task, withoutVolatilePrefix(this, asked));
+    const { identity, prompt } = call;
     task.calls.add(call.id);
     if (identity.taskIsCall) task.final = true;
     const record = this.records.open(call, now, this.decider.policyId);
     this.waiting.set(call.id, record);
     const prefixTokens = prompt.prefix?.tokens ?? 0;
-    if (identity.session !== null) task.sessions.add(identity.session);
     this.apply({
       kind: "ready",
       at: now,

@@ -132,3 +132,36 @@ test("K47: an upstream that is gone is a 503 with reason and Retry-After", async
   await until(idle);
   upstream = await createUpstream();
 });
+
+test("K50: a connection that breaks before the status line is tried once more; after a byte, never", async () => {
+  await start();
+  const answer = '{"choices":[]}';
+  upstream.answer = (call) => {
+    if (upstream.calls.length === 1) call.response.socket?.destroy();
+    else call.response.setHeader("content-type", "application/json").end(answer);
+  };
+  const response = await post(chat());
+  expect([response.status, await response.text(), upstream.calls.length]).toEqual([200, answer, 2]);
+  expect(upstream.calls[1]?.body.equals(upstream.calls[0]!.body)).toBe(true);
+  upstream.answer = (call) => {
+    openStream(call);
+    call.response.write(event("a"), () => call.response.socket?.destroy());
+  };
+  const cut = await post(chat({ stream: true }));
+  expect(await cut.text()).toContain("upstream_unavailable");
+  expect(upstream.calls).toHaveLength(3);
+  upstream.answer = (call) => void call.response.socket?.destroy();
+  const gone = await post(chat());
+  expect([gone.status, upstream.calls.length]).toEqual([503, 5]);
+  expect(gateway.loop.counters()).toMatchObject({ upstream_retries_total: 2, calls_total: 3 });
+  await until(idle);
+});
+
+test("K50: retries have a budget, at most three or a tenth of the calls of ten seconds", async () => {
+  await start();
+  upstream.answer = (call) => void call.response.socket?.destroy();
+  const all = await Promise.all(Array.from({ length: 20 }, () => post(chat())));
+  expect(new Set(all.map((each) => each.status))).toEqual(new Set([503]));
+  expect(upstream.calls).toHaveLength(23);
+  await until(idle);
+});

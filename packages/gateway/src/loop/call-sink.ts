@@ -3,11 +3,13 @@ import type { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
 import { settle } from "./endings.ts";
 import type { CallRecord } from "./records.ts";
+import { takeRetry } from "./retry.ts";
 
-/** The sink given to the engine: books first, then the client's own sink. */
-export function callSink(loop: Loop, record: CallRecord): EngineSink {
+/** The sink given to the engine: books first, then the client's own sink. `again` sends the call once more. */
+export function callSink(loop: Loop, record: CallRecord, again: () => void): EngineSink {
   const { sink, id, identity, prompt } = record.call;
   const generated: number[] | null = identity.session !== null && prompt.tokens !== null ? [] : null;
+  let answered = false;
   const first = (): void => {
     const now = loop.now();
     record.firstTokenSeconds = now;
@@ -15,7 +17,10 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
     loop.apply({ kind: "firstToken", at: now, request: id });
   };
   return {
-    head: (status, headers) => sink.head?.(status, headers),
+    head(status, headers) {
+      answered = true;
+      sink.head?.(status, headers);
+    },
     raw(chunk) {
       if (record.firstTokenSeconds === null) first();
       return sink.raw?.(chunk) ?? true;
@@ -27,6 +32,7 @@ export function callSink(loop: Loop, record: CallRecord): EngineSink {
       sink.token?.(token, piece);
     },
     end(told) {
+      if (!answered && takeRetry(loop, record, told)) return again();
       const end = record.failure === null ? told : failed(told, record.failure);
       count(loop, record, end);
       const finished = end.reason === "stop" || end.reason === "length";

@@ -5,6 +5,7 @@ import { callSink } from "./call-sink.ts";
 import { obeysCommands } from "./engine-view.ts";
 import type { CallRecord } from "./records.ts";
 import { settleWait } from "./records.ts";
+import { countSubmit } from "./retry.ts";
 
 /**
  * Sends one committed decision to the engine in the order preempt, evict, load, admit. Commands and submits travel on
@@ -42,7 +43,12 @@ export function carryOut(loop: Loop, decision: Decision, now: number): void {
       );
     }
   }
-  for (const record of fresh) submit(loop, record);
+  for (const record of fresh) {
+    record.submitted = true;
+    record.call.onAdmitted?.();
+    countSubmit(loop.retries, now);
+    submit(loop, record);
+  }
 }
 
 function markRunning(loop: Loop, record: CallRecord, now: number, needTokens: number): void {
@@ -59,8 +65,6 @@ function markRunning(loop: Loop, record: CallRecord, now: number, needTokens: nu
 
 function submit(loop: Loop, record: CallRecord): void {
   const { call } = record;
-  record.submitted = true;
-  call.onAdmitted?.();
   loop.engine_.submit(
     {
       id: call.id,
@@ -71,7 +75,7 @@ function submit(loop: Loop, record: CallRecord): void {
       session: call.identity.session,
       http: call.http,
     },
-    callSink(loop, record),
+    callSink(loop, record, () => submit(loop, record)),
   );
 }
 

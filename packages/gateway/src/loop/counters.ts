@@ -32,6 +32,7 @@ export const newCounters = () => ({
   prefix_computed_tokens_total: 0,
   evictions_total: 0,
   engine_lost_total: 0,
+  upstream_retries_total: 0,
   steps_total: 0,
   step_seconds_total: 0,
   step_rows_total: 0,

@@ -19,6 +19,8 @@ export interface CallRecord {
   generatedTokens: number;
   /** Set when the loop itself ends a submitted call: the client hears this instead of "cancelled". */
   failure: GatewayError | null;
+  /** Sent to the upstream a second time. */
+  retried: boolean;
   preemptions: number;
   passes: number;
   readonly overtakenBy: string[];
@@ -52,6 +54,7 @@ export class RecordBook {
       cachedTokens: null,
       generatedTokens: 0,
       failure: null,
+      retried: false,
       preemptions: 0,
       passes: 0,
       overtakenBy: [],

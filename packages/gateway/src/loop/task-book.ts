@@ -1,4 +1,5 @@
 import type { Graph } from "@topas/core";
+import type { ScheduledCall } from "../scheduler.ts";
 
 /** Lifetimes of tasks as the gateway sees them: open calls, sessions to drop, idle expiry, tombstones (K40, K70). */
 export interface OpenTask {
@@ -6,12 +7,30 @@ export interface OpenTask {
   readonly id: string;
   readonly calls: Set<string>;
   readonly sessions: Set<string>;
+  /** Names its calls have given their stages. */
+  readonly stages: Set<string>;
   /** The graph last told to the scheduler: told again only when it changes. */
   graph: Graph | null;
   readonly ended: Set<string>;
   lastSeenSeconds: number;
   /** The client said the last call has been sent: the task ends with it. */
   final: boolean;
+}
+
+/** Most names one task may bring: a loop that counts its rounds in them must not fill the memory or slow the scheduler down. */
+const MOST_STAGES = 256;
+const MOST_SESSIONS = 256;
+
+/** The call as its task has room for it: with too many stages it is of stage `*`, with too many sessions it keeps none. */
+export function withinTask(task: OpenTask, call: ScheduledCall): ScheduledCall {
+  const { stage, session } = call.identity;
+  const known = task.stages.has(stage) || task.stages.size < MOST_STAGES;
+  const kept = session === null || task.sessions.has(session) || task.sessions.size < MOST_SESSIONS;
+  if (known) task.stages.add(stage);
+  if (kept && session !== null) task.sessions.add(session);
+  if (known && kept) return call;
+  const declared = task.graph?.stages.some(({ id }) => id === stage) === true;
+  return { ...call, identity: { ...call.identity, stage: known || declared ? stage : "*", session: kept ? session : null } };
 }
 
 export class TaskBook {
@@ -42,6 +61,7 @@ export class TaskBook {
       id: task,
       calls: new Set(),
       sessions: new Set(),
+      stages: new Set(),
       graph: null,
       ended: new Set(),
       lastSeenSeconds: nowSeconds,
