@@ -20,8 +20,8 @@ const CELL = {
   hostTier: "pcie",
   reserve: "own",
   seed: 1,
-  tasks: 6,
-  warmupTasks: 1,
+  tasks: 12,
+  warmupTasks: 2,
 } as const;
 
 describe("what a task is told", () => {
