@@ -1,9 +1,9 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Annotation, Command, END, START, Send, StateGraph, getConfig } from "@langchain/langgraph";
 import { ChatOpenAI } from "@langchain/openai";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { topasFetch } from "./client.ts";
 import { langgraphContext, langgraphGraph, type LangGraphContextOptions } from "./langgraph.ts";
-import { parseGraph } from "./parse.ts";
 import { chatServer, type ChatServer } from "./testing/chat-server.ts";
 
 const State = Annotation.Root({ calls: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }) });
@@ -158,6 +158,29 @@ describe("LangGraph, the published library", () => {
     expect(langgraphGraph(await command.getGraphAsync())).toMatchObject({ path: "at-most", graph: { edges: [["a", "b"]] } });
   });
 
+  it("a streamed run; and a streamed call, which leaves LangChain's scope, so a scope of one's own must hold the config", async () => {
+    const scope = new AsyncLocalStorage<unknown>();
+    const model = modelWith({}, () => scope.getStore() ?? getConfig());
+    const talk = async () => {
+      for await (const _ of await model.stream("go")) continue;
+      return { calls: 1 };
+    };
+    const app = new StateGraph(State)
+      .addNode("ask", calling(model))
+      .addNode("lost", talk)
+      .addNode("kept", (_state, config) => scope.run(config, talk))
+      .addEdge(START, "ask")
+      .addEdge("ask", "lost")
+      .addEdge("lost", "kept")
+      .compile();
+    for await (const _ of await app.stream({}, { configurable: { thread_id: "t" }, streamMode: "messages" })) continue;
+    expect(server.seen.map((call) => [call.body.stream, call.receipt?.stage])).toEqual([
+      [true, "ask"],
+      [true, undefined],
+      [true, "kept"],
+    ]);
+  });
+
   it("a context that fails costs its call nothing", async () => {
     await forkJoin(
       modelWith({}, () => {
@@ -165,50 +188,5 @@ describe("LangGraph, the published library", () => {
       }),
     ).invoke({});
     expect(server.seen.map((call) => call.receipt)).toEqual([null, null, null, null]);
-  });
-});
-
-describe("langgraphGraph", () => {
-  const drawn = (edges: readonly string[]) => {
-    const parsed = edges.map((edge) => {
-      const [source = "", target = ""] = edge.replace("?", "").split(">");
-      return { source, target, conditional: edge.endsWith("?") };
-    });
-    return {
-      nodes: Object.fromEntries(
-        parsed.flatMap(({ source, target }) => [
-          [source, {}],
-          [target, {}],
-        ]),
-      ),
-      edges: parsed,
-    };
-  };
-  const END_ = "__end__";
-
-  it.each([
-    ["exact", ["__start__>a", "a>b", `b>${END_}`]],
-    ["at-most", ["__start__>a", "a>b?", "a>c?", `b>${END_}`, `c>${END_}`]],
-    ["at-least", ["__start__>a", "a>b", "b>a?", `b>${END_}?`]],
-    ["estimate", ["__start__>a", "a>b?", "a>c?", "b>c", "c>a?", `c>${END_}?`]],
-  ])("what the longest path says: %s", (path, edges) => {
-    const made = langgraphGraph(drawn(edges));
-    expect(made.path).toBe(path);
-    expect(parseGraph(made.graph)).toMatchObject({ ok: true });
-  });
-
-  it("leaves silent nodes out: a tool loop becomes rounds of its agent", () => {
-    const { graph, path } = langgraphGraph(drawn(["__start__>agent", "agent>tools?", `agent>${END_}?`, "tools>agent"]), {
-      silent: ["tools", "absent", "__start__"],
-      laps: { max: 8, mean: 2 },
-    });
-    expect(graph).toEqual({ stages: [{ id: "agent", rounds: { max: 8, mean: 2 } }], edges: [], barrier: true });
-    expect(path).toBe("estimate");
-    expect(parseGraph(graph)).toMatchObject({ ok: true });
-  });
-
-  it("a loop begins where it is entered, whatever the order of the nodes", () => {
-    const { graph } = langgraphGraph(drawn(["c>a", "a>b", "b>c", "__start__>b"]));
-    expect(graph.loops?.[0]?.stages).toEqual(["b", "c", "a"]);
   });
 });

@@ -54,9 +54,14 @@ function repeats(task: TaskInfo, stage: string): boolean {
   return task.graph?.loops?.some((loop) => loop.stages.includes(stage)) ?? false;
 }
 
-/** The receipt of a call made now; every one has a higher revision than the last of its task. */
+/**
+ * The receipt of a call made now. Its revision is the time in milliseconds, or one more than the last: it rises within a task
+ * that is opened again, or by another process, as well.
+ */
 export function receiptOf(scope: Scope | undefined): ReceiptContext | undefined {
   if (scope === undefined) return undefined;
   const status = Array.from(scope.ended, ([stage, state]) => ({ stage, state }));
-  return { ...scope.task, revision: ++scope.sent.revision, ...(status.length > 0 ? { status } : {}), ...scope.at };
+  const revision = Math.max(Date.now(), scope.sent.revision + 1);
+  scope.sent.revision = revision;
+  return { ...scope.task, revision, ...(status.length > 0 ? { status } : {}), ...scope.at };
 }

@@ -38,11 +38,9 @@ export async function chatServer(script: (call: SeenCall) => readonly ToolCall[]
       const read = path.endsWith("/receipts") ? parseReceipt(body) : decodeReceiptHeader(String(header ?? ""));
       const call = { path, receipt: read.ok ? read.receipt : null, body };
       seen.push(call);
-      if (body.stream === true) {
-        response.setHeader("content-type", "text/event-stream").end(STREAM);
-        return;
-      }
-      response.setHeader("content-type", "application/json").end(JSON.stringify(answer(script(call), seen.length)));
+      const message = answer(script(call), seen.length);
+      if (body.stream === true) response.setHeader("content-type", "text/event-stream").end(streamed(message));
+      else response.setHeader("content-type", "application/json").end(JSON.stringify({ ...HEAD, ...message }));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -56,27 +54,30 @@ export async function chatServer(script: (call: SeenCall) => readonly ToolCall[]
   };
 }
 
-const chunk = (delta: object, finish_reason: string | null) =>
-  `data: ${JSON.stringify({ id: "s", object: "chat.completion.chunk", created: 1, model: "local", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-const STREAM = `${chunk({ role: "assistant", content: "text" }, null)}${chunk({}, "stop")}data: [DONE]\n\n`;
+const HEAD = { id: "answer", object: "chat.completion", created: 1, model: "local" };
 
-function answer(tools: readonly ToolCall[], n: number): object {
-  const calls = tools.map(({ name, args }, i) => ({
-    id: `call-${n}-${i}`,
+interface Answer {
+  readonly choices: readonly [{ readonly index: 0; readonly finish_reason: string; readonly message: object }];
+  readonly usage: object;
+}
+
+function answer(tools: readonly ToolCall[], n: number): Answer {
+  const tool_calls = tools.map(({ name, args }, index) => ({
+    index,
+    id: `call-${n}-${index}`,
     type: "function",
     function: { name, arguments: JSON.stringify(args) },
   }));
-  const message = {
-    role: "assistant",
-    content: calls.length > 0 ? null : "text",
-    ...(calls.length > 0 ? { tool_calls: calls } : {}),
-  };
+  const asks = tool_calls.length > 0;
+  const message = { role: "assistant", content: asks ? null : "text", ...(asks ? { tool_calls } : {}) };
   return {
-    id: `answer-${n}`,
-    object: "chat.completion",
-    created: 1,
-    model: "local",
-    choices: [{ index: 0, finish_reason: calls.length > 0 ? "tool_calls" : "stop", message }],
+    choices: [{ index: 0, finish_reason: asks ? "tool_calls" : "stop", message }],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
   };
+}
+
+function streamed({ choices: [choice] }: Answer): string {
+  const chunk = (delta: object, finish_reason: string | null): string =>
+    `data: ${JSON.stringify({ ...HEAD, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+  return `${chunk(choice.message, null)}${chunk({}, choice.finish_reason)}data: [DONE]\n\n`;
 }
