@@ -30,7 +30,8 @@ export function lost({ test, question, policies }: Question, runs: readonly Run[
     const worst = mine.toSorted((a, b) => b.share - a.share)[0]!;
     const sum = (of: (row: (typeof rows)[number]) => number): number => mine.reduce((total, row) => total + of(row), 0);
     const all = `${policy} loses ${sum(({ loses }) => loses)} of ${sum(({ comparisons }) => comparisons)}`;
-    return [{ all, text: `${all}, most often to ${worst.baseline} (${worst.loses} of ${worst.comparisons})` }];
+    const most = worst.loses === 0 ? "" : `, most often to ${worst.baseline} (${worst.loses} of ${worst.comparisons})`;
+    return [{ all, text: `${all}${most}` }];
   });
   return {
     test,

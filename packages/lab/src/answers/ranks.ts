@@ -14,12 +14,19 @@ export function ranks({ test, question, policies, baselines, metrics }: Question
     return figures.some(Number.isNaN) ? [] : [{ label: labelOf(group[0]!), figures }];
   });
   const rows = settings.flatMap((a, i) =>
-    settings.slice(i + 1).map((b) => {
+    settings.slice(i + 1).flatMap((b) => {
       const tau = kendall(a.figures, b.figures);
+      if (Number.isNaN(tau)) return [];
       return { where: `${a.label} and ${b.label}`, verdict: `tau ${tau.toFixed(2)}`, tau, series: "tau" };
     }),
   );
-  if (rows.length === 0) return { test, question, verdict: "not measured", detail: "fewer than two settings with every policy" };
+  if (rows.length === 0)
+    return {
+      test,
+      question,
+      verdict: "not measured",
+      detail: "fewer than two settings with every policy and a difference between them",
+    };
   const [least, most] = [Math.min(...rows.map(({ tau }) => tau)), Math.max(...rows.map(({ tau }) => tau))];
   return {
     test,
