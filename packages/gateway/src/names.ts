@@ -12,6 +12,7 @@ export const metricNames = {
   waitAgeMax: "topas_wait_age_max_seconds",
   kvTokens: "topas_kv_tokens",
   ready: "topas_ready",
+  keyLimit: "topas_key_limit",
   /** Prefix of the scheduler's own counters. */
   scheduler: "topas_scheduler_",
 } as const;

@@ -190,6 +190,9 @@ test("K43, K44: a key's limits hold per key, refused and broken calls give back 
   const f = await postChat({}, one);
   expect([f.statusCode, f.json().error.message]).toEqual([429, expect.stringContaining("requests per minute")]);
   expect((await postChat({}, { authorization: "Bearer key-two-2" })).statusCode).toBe(200);
+  const metrics = (await rig.app.inject("/metrics")).body;
+  expect(metrics).toContain('topas_key_limit{scope="process",limit="requestsPerMinute"} 3');
+  expect(metrics).toContain("topas_scheduler_refused_key_in_flight_total 2");
 });
 
 test("a bad receipt never fails a call: it is told in headers", async () => {

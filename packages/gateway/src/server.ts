@@ -29,7 +29,8 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
   const limits = { ...defaultLimits, ...options.limits };
   const clock = options.clock ?? systemClock;
   const live = new LiveCalls(limits.duplicateRequestIds === "refuse");
-  const telemetry = createTelemetry(scheduler, () => live.calls.size);
+  const keyLimiter = options.keyLimiter ?? createKeyLimiter();
+  const telemetry = createTelemetry(scheduler, keyLimiter, () => live.calls.size);
   let draining = false;
   const isDraining = (): boolean => draining;
 
@@ -55,7 +56,7 @@ export function buildGateway(options: GatewayOptions): FastifyInstance {
     limits,
     clock,
     live,
-    keyLimiter: options.keyLimiter ?? createKeyLimiter(),
+    keyLimiter,
     keepAuthorization: options.keys === undefined || options.keys.size === 0,
     failed: (error, call) => app.log.error({ err: error, requestId: call.spec.id, route: call.spec.route }, "call failed inside"),
     settled: (call, status, code, usage) => {

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { isErrorCode } from "./errors.ts";
+import type { KeyLimiter } from "./key-limits.ts";
 import { metricNames } from "./names.ts";
 import { schedulerText, setSchedulerGauges } from "./telemetry-scheduler.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -32,7 +33,7 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 const TOKEN_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
 /** One registry a gateway: two gateways in one process never share a counter. Histograms move at the end of a call only. */
-export function createTelemetry(scheduler: Scheduler, openCalls: () => number): Telemetry {
+export function createTelemetry(scheduler: Scheduler, keyLimiter: KeyLimiter, openCalls: () => number): Telemetry {
   const registers = [new Registry()];
   const registry = registers[0] as Registry;
   const requests = new Counter({
@@ -61,6 +62,17 @@ export function createTelemetry(scheduler: Scheduler, openCalls: () => number): 
     },
   });
   setSchedulerGauges(scheduler, registers);
+  new Gauge({
+    name: metricNames.keyLimit,
+    help: "Limits of one API key, counted in this process alone.",
+    labelNames: ["scope", "limit"],
+    registers,
+    collect() {
+      this.reset();
+      for (const [limit, value] of Object.entries(keyLimiter.limits))
+        if (value !== null) this.set({ scope: "process", limit }, value);
+    },
+  });
 
   return {
     contentType: registry.contentType,
@@ -72,6 +84,6 @@ export function createTelemetry(scheduler: Scheduler, openCalls: () => number): 
       if (record.firstTokenSeconds !== null) firstToken.observe(record.firstTokenSeconds);
       if (record.perTokenSeconds !== null) perToken.observe(record.perTokenSeconds);
     },
-    text: async () => (await registry.metrics()) + schedulerText(scheduler.counters()),
+    text: async () => (await registry.metrics()) + schedulerText({ ...scheduler.counters(), ...keyLimiter.counters() }),
   };
 }

@@ -62,6 +62,7 @@ export function onEngineEvent(loop: Loop, event: EngineEvent): void {
       loop.options.log?.("error", "engine lost", { reason: event.message });
       return;
     case "ready":
+      if (!loop.engineUp) loop.options.log?.("warn", "engine is back", { model: event.description.model });
       loop.engineUp = true;
       loop.description = event.description;
       if (event.description.kvBudgetTokens !== null)

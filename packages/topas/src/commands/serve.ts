@@ -62,7 +62,7 @@ export function serveCommand(program: Command): void {
     const journal = flags.journal ?? start.journal;
     const profile = given("profile") ? flags.profile : (start.profile ?? flags.profile);
     if (live.shadow !== null && journal === undefined)
-      throw new UsageError("--shadow writes to the journal: name it with --journal FILE");
+      throw new UsageError("shadow writes to the journal: name it with --journal FILE, or as start.journal in the configuration");
     const engine = await createEngine(engineChoice(flags));
     const { policy, policyOptions, shadow, keyLimits, log, ...settings } = live;
     const gateway = await startGateway({
