@@ -9,9 +9,12 @@ import { kendall } from "../stats/kendall.ts";
 export function ranks({ test, question, policies, baselines, metrics }: Question, runs: readonly Run[]): Falsification {
   const metric: MetricName = metrics[0] ?? "jctMeanS";
   const names = [...new Set([...policies, ...baselines])];
-  const settings = bySetting(runs).flatMap((group) => {
+  const all = bySetting(runs).map((group) => ({ group, parts: partsOf(group[0]!) }));
+  const settings = all.flatMap(({ group, parts }) => {
     const figures = names.map((name) => mean(group.flatMap((run) => (run.policy === name ? (run.metrics[metric] ?? []) : []))));
-    return figures.some(Number.isNaN) ? [] : [{ label: labelOf(group[0]!), figures }];
+    return figures.some(Number.isNaN)
+      ? []
+      : [{ label: parts.filter((part, i) => all.some((other) => other.parts[i] !== part)).join(" "), figures }];
   });
   const rows = settings.flatMap((a, i) =>
     settings.slice(i + 1).flatMap((b) => {
@@ -48,14 +51,7 @@ export function ranks({ test, question, policies, baselines, metrics }: Question
   };
 }
 
-function labelOf({ workload, load, budgetTokens, hostTier, options }: Run): string {
-  const profile = options["profile"];
-  const parts = [
-    workload,
-    typeof profile === "string" ? profile : "",
-    `load ${load?.toFixed(2) ?? "-"}`,
-    `B ${budgetTokens}`,
-    `host ${hostTier}`,
-  ];
-  return parts.filter((part) => part !== "").join(" ");
+/** What names a setting; a label keeps what differs between settings. */
+function partsOf({ workload, load, budgetTokens, hostTier, options }: Run): string[] {
+  return [workload, String(options["profile"] ?? ""), `load ${load?.toFixed(2) ?? "-"}`, `B ${budgetTokens}`, `host ${hostTier}`];
 }
