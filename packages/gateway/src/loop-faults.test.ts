@@ -112,6 +112,23 @@ describe("a scheduler that fails", () => {
   });
 });
 
+it("K21 an engine that is stuck: not ready after the stall limit, ready with its next step, and the policy keeps its place", async () => {
+  const r = await rig({}, { stallSeconds: 2 });
+  expect(r.loop.health().ready).toBe(true);
+  await r.send("a");
+  await turn();
+  await r.send("b");
+  await r.pass(1.9);
+  expect(r.loop.health().ready).toBe(true);
+  await r.pass(0.2);
+  expect([r.loop.health().reason, r.loop.fallback]).toEqual(["no_progress", null]);
+  r.engine.tick();
+  await turn();
+  expect(r.loop.health().ready).toBe(true);
+  await r.drain();
+  expect([...r.ends.values()].map((list) => list.length)).toEqual([1, 1]);
+});
+
 const chain: Graph = {
   stages: [
     { id: "one", agent: "dead" },

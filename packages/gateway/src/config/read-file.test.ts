@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { GatewayError } from "../errors.ts";
-import { checkOptions, liveConfig, liveDefaults } from "./live.ts";
+import { checkOptions, liveConfig, liveDefaults, said } from "./live.ts";
 import { parseConfig } from "./read-file.ts";
+import { START_KEYS, configSchema } from "./schema.ts";
 
 const refusal = (text: string): string => {
   try {
@@ -45,6 +47,15 @@ describe("the configuration file", () => {
     [`a: &a [1]\nb: [${Array.from({ length: 40 }, () => "*a")}]`, "topas.yaml: Excessive alias count"],
   ])("%j is refused with file, line, field and fix", (text, message) => {
     expect(refusal(text)).toContain(message);
+  });
+
+  it("the example of the documentation names every key there is, and is valid", () => {
+    const page = readFileSync(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
+    const { file } = parseConfig(/```yaml\n([^`]+)```/.exec(page)![1]!, "operations.md");
+    checkOptions(liveConfig(file));
+    expect(Object.keys(file).toSorted()).toEqual(Object.keys(configSchema.shape).toSorted());
+    expect(Object.keys(said(file)).toSorted()).toEqual(Object.keys(liveDefaults).toSorted());
+    expect(Object.keys(file.start!).toSorted()).toEqual([...START_KEYS].toSorted());
   });
 
   it("options are those of the policy; passthrough ignores them all", () => {
