@@ -4,7 +4,7 @@ import { detect, readWorkflow, type RufloEngine } from "./engine.ts";
 import { gatewayLink, type GatewayLink } from "./gateway-link.ts";
 import { makePlan } from "./plan.ts";
 import { prefixId, prefixWatch } from "./prefix.ts";
-import { locate, receiptOfCall, receiptOfWait, type Run } from "./run.ts";
+import { locate, newRun, receiptOfCall, receiptOfWait, type Run } from "./run.ts";
 import type { Bounds } from "./steps.ts";
 
 export interface RufloReceiptsOptions {
@@ -133,19 +133,14 @@ function beginRun(engine: RufloEngine, input: Record<string, unknown>, options: 
   const defaultAgent = given["defaultAgentId"] ?? stored.variables?.["defaultAgentId"];
   // Run again or taken up again: a task of its own, since the gateway may have closed the first one.
   const again = stored.steps.some((step) => step.startedAt !== undefined);
-  return {
+  return newRun({
     storedAs: String(workflowId),
     taskId: again ? `${String(workflowId)}@${arrivalMs.toString(36)}` : String(workflowId),
     workflowId: stored.name ?? String(workflowId),
     plan: makePlan(stored.steps, { loop: options.loop ?? DEFAULT_LOOP, defaultAgent }),
     start: typeof startFromStep === "number" ? startFromStep : 0,
     arrivalMs,
-    revision: 0,
-    at: null,
-    lastFailed: false,
-    closed: false,
-    visited: new Set(),
-  };
+  });
 }
 
 /** The engine marks a step before its call, in the same synchronous turn; in one run one step is marked at a time. */

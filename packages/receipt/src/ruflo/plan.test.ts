@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { checkGraph } from "../graph-check.ts";
 import { makePlan } from "./plan.ts";
-import { locate, receiptOfCall, type Run } from "./run.ts";
+import { locate, newRun, receiptOfCall, type Run } from "./run.ts";
 import { isTask, stepAfter, waitAfter, type Step } from "./steps.ts";
 
 const LOOP = { max: 4, mean: 2 };
@@ -35,25 +35,14 @@ const anySteps = fc
     })),
   );
 
-const newRun = (steps: readonly Step[]): Run => ({
-  taskId: "t",
-  storedAs: "t",
-  workflowId: "w",
-  plan: makePlan(steps, { loop: LOOP }),
-  start: 0,
-  arrivalMs: 0,
-  revision: 0,
-  at: null,
-  lastFailed: false,
-  closed: false,
-  visited: new Set(),
-});
+const runOf = (steps: readonly Step[]): Run =>
+  newRun({ taskId: "t", storedAs: "t", workflowId: "w", plan: makePlan(steps, { loop: LOOP }), start: 0, arrivalMs: 0 });
 
 describe("plans", () => {
   it("whatever the steps are and wherever they jump: graphs are sound, every call is located, no path is longer than what follows", () => {
     fc.assert(
       fc.property(anySteps, fc.array(fc.nat({ max: 1 }), { minLength: 40, maxLength: 40 }), (steps, choices) => {
-        const run = newRun(steps);
+        const run = runOf(steps);
         if (run.plan.graph !== null) expect(checkGraph(run.plan.graph)).toBeNull();
         const left: (number | null)[] = [];
         let at = 0;
@@ -82,7 +71,7 @@ describe("plans", () => {
       type: "task",
       config: { agentId: "a" },
     }));
-    const run = newRun(steps);
+    const run = runOf(steps);
     expect(receiptOfCall(run, 0, null, 0)).toMatchObject({
       stage: "step-1",
       agent: "a",

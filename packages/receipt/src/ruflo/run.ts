@@ -25,6 +25,10 @@ export interface Run {
   readonly visited: Set<number>;
 }
 
+export function newRun(known: Pick<Run, "taskId" | "storedAs" | "workflowId" | "plan" | "start" | "arrivalMs">): Run {
+  return { ...known, revision: 0, at: null, lastFailed: false, closed: false, visited: new Set() };
+}
+
 /**
  * Step that makes the call which is being sent now. Mostly the plan leaves one choice; after a condition that depends on the
  * model's words `running` is asked: it reads which step the engine has marked. null: not known.
