@@ -36,7 +36,7 @@ export function forest({ title, note, xLabel, level, slots, series }: Forest): s
   const margin = 0.04 * Math.max(most - least, 0.05);
   const [from, to] = [Math.max(Math.min(least - margin, most), Math.min(0, least)), most + margin];
   const x = (value: number): number => LEFT + (PLOT_W * (Math.min(Math.max(value, from), to) - from)) / (to - from);
-  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => from + share * (to - from));
+  const ticks = niceTicks(from, to);
   const axis = ticks.map(
     (tick) =>
       `<line x1="${n(x(tick))}" x2="${n(x(tick))}" y1="${TOP}" y2="${n(bottom)}" stroke="#e4e4e4"/>` +
@@ -85,6 +85,14 @@ function dot(point: ForestPoint, y: number, x: (value: number) => number, to: nu
   const beyond = value > to ? text(x(to) - 8, y + 4, `${value.toFixed(2)} >`, `text-anchor="end" fill="${colour}"`) : "";
   const mark = `<circle cx="${n(x(value))}" cy="${n(y)}" r="4" fill="${hollow === true ? "#fff" : colour}" stroke="${colour}" stroke-width="1.5"/>`;
   return `<g><title>${escapeXml(says)}</title>${bar}${beyond === "" ? mark : beyond}</g>`;
+}
+
+/** Multiples of 1, 2 or 5 times a power of ten, at most seven. */
+function niceTicks(from: number, to: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(to - from));
+  const step = [0.1, 0.2, 0.5, 1, 2].map((share) => share * power).find((each) => (to - from) / each <= 6)!;
+  const first = Math.ceil(from / step - 1e-9);
+  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
 }
 
 function shortened(name: string): string {
