@@ -26,7 +26,7 @@ export function ratioCharts(metrics: readonly string[], against: string): Chart[
   return metrics.map((metric) => ({
     kind: "forest",
     title: `${METRIC_NAMES[metric] ?? metric}, ratio to ${against}`,
-    xLabel: "ratio, 95 % interval; left of the dashed line: better. Hollow: a row that does not settle",
+    xLabel: "ratio, 95 % interval; hollow: a row does not settle",
     yLabel: "",
     value: "ratio",
     series: "policy",

@@ -108,7 +108,7 @@ function lines(test: string, chart: Chart, rows: readonly Row[]): Omit<DrawnFigu
 function apart(places: readonly string[]): { readonly common: string; readonly names: ReadonlyMap<string, string> } {
   const split = places.map((place) => place.split(", "));
   const same = split[0]!.filter((part) => split.every((parts) => parts.includes(part)));
-  if (places.length === 1) return { common: "", names: new Map([[places[0]!, places[0]!]]) };
+  if (places.length === 1) return { common: split[0]!.slice(1).join(", "), names: new Map([[places[0]!, split[0]![0]!]]) };
   const names = new Map(places.map((place, i) => [place, split[i]!.filter((part) => !same.includes(part)).join(", ")]));
   return { common: same.join(", "), names };
 }

@@ -31,7 +31,7 @@ export function forest({ title, note, xLabel, level, slots, series }: Forest): s
   const bottom = TOP + slotHeight * slots.length;
   const height = Math.max(bottom + BOTTOM, TOP + 18 * series.length + 20);
   const cap = level === undefined ? Infinity : FARTHEST * level;
-  const ends = points.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]).concat(level ?? []);
+  const ends = points.flatMap(({ value, low, high }) => [value, low ?? value, high ?? value]).concat(level ?? 0);
   const [least, most] = [Math.min(...ends), Math.min(cap, Math.max(...ends))];
   const margin = 0.04 * Math.max(most - least, 0.05);
   const [from, to] = [Math.max(Math.min(least - margin, most), Math.min(0, least)), most + margin];
