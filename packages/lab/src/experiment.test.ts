@@ -76,7 +76,9 @@ describe("an experiment", () => {
 
   it("draws a report that needs no other file: losses first, figures with their data, evidence labelled", () => {
     const html = readFileSync(join(out, "report.html"), "utf8");
-    expect(html.match(/<svg/g)!.length).toBe(html.match(/<script type="application\/json" id="(?:figure|answer)-[^"]+-data"/g)!.length);
+    expect(html.match(/<svg/g)!.length).toBe(
+      html.match(/<script type="application\/json" id="(?:figure|answer)-[^"]+-data"/g)!.length,
+    );
     expect(html).not.toMatch(/(src|href)=/);
     expect(html).toContain("Tiny &lt;test&gt;");
     expect(html.indexOf("Where the joint policies lose")).toBeLessThan(html.indexOf("Gate for"));

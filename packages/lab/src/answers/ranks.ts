@@ -53,5 +53,12 @@ export function ranks({ test, question, policies, baselines, metrics }: Question
 
 /** What names a setting; a label keeps what differs between settings. */
 function partsOf({ workload, load, budgetTokens, hostTier, options }: Run): string[] {
-  return [workload, String(options["profile"] ?? ""), `load ${load?.toFixed(2) ?? "-"}`, `B ${budgetTokens}`, `host ${hostTier}`];
+  const profile = options["profile"];
+  return [
+    workload,
+    typeof profile === "string" ? profile : "",
+    `load ${load?.toFixed(2) ?? "-"}`,
+    `B ${budgetTokens}`,
+    `host ${hostTier}`,
+  ];
 }
