@@ -45,13 +45,17 @@ export async function openPool({ kind, packages, size, receipts }: PoolOptions):
       worker.once("error", reject);
       worker.once("exit", (code) => {
         all.delete(worker);
+        if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
         reject(new Error(`the Ruflo thread ended with code ${code} before it was ready`));
       });
     });
 
+  const remove = (): void => rmSync(home, { recursive: true, force: true });
+  process.once("exit", remove);
   const close = async (): Promise<void> => {
     await Promise.all([...all].map((worker) => worker.terminate()));
-    rmSync(home, { recursive: true, force: true });
+    process.off("exit", remove);
+    remove();
   };
   try {
     let left = size;

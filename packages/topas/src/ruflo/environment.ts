@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { preloadOptions } from "@topas/lab";
 
-/** Environment of a Ruflo process whose model calls go to the gateway at `url`, with receipts. */
+/**
+ * Environment of a Ruflo process whose model calls go to the gateway at `url`. The preload is not in NODE_OPTIONS itself: every
+ * Node program of that shell would load it.
+ */
 export function rufloEnvironment(folder: string, url: string): Readonly<Record<string, string>> {
   const modules = join(folder, "v3", "node_modules");
   return {
@@ -9,8 +12,8 @@ export function rufloEnvironment(folder: string, url: string): Readonly<Record<s
     OPENROUTER_API_KEY: "local",
     OPENROUTER_BASE_URL: url.replace(/\/+$/, "").replace(/\/v1$/, ""),
     RUFLO_CLI_ROOT: join(modules, "@claude-flow", "cli"),
-    RUFLO: join(modules, "ruflo", "bin", "ruflo.js"),
-    NODE_OPTIONS: preloadOptions().join(" "),
+    RUFLO_BIN: join(modules, "ruflo", "bin", "ruflo.js"),
+    TOPAS_PRELOAD: preloadOptions().join(" "),
   };
 }
 
