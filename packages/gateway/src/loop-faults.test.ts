@@ -238,10 +238,37 @@ describe("workflows that go wrong", () => {
       await r.drain();
       r.clock.seconds += 1;
     }
-    expect(r.told).toEqual(["volatile prefix: not kept"]);
+    expect(r.told).toEqual(["volatile prefix"]);
     expect(r.loop.counters()["volatile_prefix_total"]).toBe(19);
     expect(r.loop.snapshot().volatilePrefixes).toMatchObject([{ agent: "clock", calls: 19 }]);
     expect(r.loop.snapshot().entries.filter((e) => e.id.startsWith("prefix:"))).toHaveLength(1);
+    expect(r.violations).toEqual([]);
+  });
+
+  it("K04 a clock at the end: the calls share what they have in common", async () => {
+    const r = await rig();
+    const cached: (number | null | undefined)[] = [];
+    for (let i = 0; i < 6; i++) {
+      await r.send(`r${i}`, { agent: "clock" }, { tail: `now 09:14:${10 + i}` });
+      await r.drain();
+      cached.push(r.ends.get(`r${i}`)?.[0]?.usage.cachedTokens);
+    }
+    expect(cached.slice(0, 2)).toEqual([0, 0]);
+    for (const tokens of cached.slice(2)) expect(tokens).toBeGreaterThanOrEqual(32);
+    expect(r.loop.snapshot().volatilePrefixes).toMatchObject([{ agent: "clock", calls: 5 }]);
+    expect(r.violations).toEqual([]);
+  });
+
+  it("an agent with two prompts that come back keeps both, whatever they have in common", async () => {
+    const r = await rig();
+    const cached: (number | null | undefined)[] = [];
+    for (let i = 0; i < 8; i++) {
+      await r.send(`r${i}`, { agent: "two-faced" }, { agent: i % 2 === 0 ? "left" : "right" });
+      await r.drain();
+      cached.push(r.ends.get(`r${i}`)?.[0]?.usage.cachedTokens);
+    }
+    for (const tokens of cached.slice(4)) expect(tokens).toBeGreaterThanOrEqual(31);
+    expect(r.loop.counters()["volatile_prefix_total"]).toBe(1);
     expect(r.violations).toEqual([]);
   });
 });

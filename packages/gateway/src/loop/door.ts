@@ -29,18 +29,28 @@ export function admissible(loop: Loop, call: ScheduledCall, now: number): void {
   }
 }
 
-/** A prefix that changes from call to call (a clock at its head, K04) has no residency value: the call keeps it to itself. */
+/**
+ * A prefix that changes from call to call has no residency value: with a clock at its head the call keeps all of it to itself (K04),
+ * with one further behind its calls share what they have in common. A name with a few prompts that come back is left alone.
+ */
 export function withoutVolatilePrefix(loop: Loop, call: ScheduledCall): ScheduledCall {
   const { prompt, identity } = call;
   const { tokens, prefix } = prompt;
   if (prefix === null || tokens === null || identity.agent === prefix.id) return call;
-  const seen = loop.prefixes.observe(identity.agent, tokens.subarray(0, prefix.tokens), loop.description.blockTokens);
-  if (2 * seen.effectiveTokens >= prefix.tokens) return call;
+  const head = tokens.subarray(0, prefix.tokens);
+  const seen = loop.prefixes.observe(identity.agent, prefix.id, head, loop.description.blockTokens);
+  if (seen.firstDiffToken === null || seen.seenBefore) return call;
   loop.counters_.volatile_prefix_total++;
-  loop.prefixes.note(identity.agent, seen.firstDiffToken ?? 0, prefix.tokens);
-  if (seen.warn)
-    loop.options.log?.("warn", "volatile prefix: not kept", { agent: identity.agent, firstDiffToken: seen.firstDiffToken });
-  return { ...call, prompt: { ...prompt, prefix: null } };
+  loop.prefixes.note(identity.agent, seen.firstDiffToken, prefix.tokens);
+  const shares = 2 * seen.effectiveTokens >= prefix.tokens;
+  if (seen.warn) {
+    const { agent } = identity;
+    const { firstDiffToken, effectiveTokens } = seen;
+    loop.options.log?.("warn", "volatile prefix", { agent, firstDiffToken, keptTokens: shares ? effectiveTokens : 0 });
+  }
+  if (!shares) return { ...call, prompt: { ...prompt, prefix: null } };
+  const id = loop.prefixes.commonId(identity.agent, head, seen.effectiveTokens);
+  return { ...call, prompt: { ...prompt, prefix: { id, tokens: seen.effectiveTokens } } };
 }
 
 /** One over the rate at which calls have been finishing, whole seconds within [1, 30]. */

@@ -10,7 +10,11 @@ export interface Rig {
   readonly ends: Map<string, CallEnd[]>;
   readonly admitted: string[];
   readonly violations: string[];
-  send(id: string, identity?: Partial<CallIdentity>, size?: { prompt?: number; max?: number; agent?: string }): Promise<void>;
+  send(
+    id: string,
+    identity?: Partial<CallIdentity>,
+    size?: { prompt?: number; max?: number; agent?: string; tail?: string },
+  ): Promise<void>;
   /** Engine steps until nothing is left to do, or `limit`. */
   drain(limit?: number): Promise<void>;
 }
@@ -36,7 +40,7 @@ export async function loopRig(engineOptions: ScriptedOptions = {}, loopOptions: 
       kind: "chat",
       tenant: "t",
       messages: [
-        { role: "system", content: `${agent} ${"word ".repeat(30)}` },
+        { role: "system", content: `${agent} ${"word ".repeat(30)}${size.tail ?? ""}` },
         { role: "user", content: "ask ".repeat(size.prompt ?? 10) },
       ],
     });
