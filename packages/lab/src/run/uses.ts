@@ -19,7 +19,7 @@ export function recordUses(): Uses {
  * two schedules differ, so this is Belady's rule for the first one; which use of an entry is next is counted, not timed.
  */
 export function replayUses(order: readonly string[]): {
-  nextUseSeconds(entry: string): number | null;
+  nextUseSeconds(this: void, entry: string): number | null;
   readonly onEvent: Listener;
 } {
   const places = new Map<string, number[]>();
