@@ -18,6 +18,7 @@ export {
 } from "./options.ts";
 export type { CallIdentity, Explanation, Health, ScheduledCall, Scheduler, StateSnapshot } from "./scheduler.ts";
 export { buildGateway } from "./server.ts";
+export { noKeyLimits, type KeyLimits } from "./key-limits.ts";
 export { Loop, type LoopOptions } from "./loop.ts";
 export type { TimeSummary } from "./loop/decision-times.ts";
 export { startGateway, type RunningGateway, type StartOptions } from "./start.ts";
