@@ -44,7 +44,7 @@ describe("the configuration file", () => {
     ["- policy", "topas.yaml: the file: expected object, received array"],
     ["", "topas.yaml: is empty"],
     ["policyOptions: {rho: .inf}", "topas.yaml:1: policyOptions.rho: expected number, received"],
-    [`a: &a [1]\nb: [${Array.from({ length: 40 }, () => "*a")}]`, "topas.yaml: Excessive alias count"],
+    [`a: &a [1]\nb: [${Array.from({ length: 40 }, () => "*a").join()}]`, "topas.yaml: Excessive alias count"],
   ])("%j is refused with file, line, field and fix", (text, message) => {
     expect(refusal(text)).toContain(message);
   });
