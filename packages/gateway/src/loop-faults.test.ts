@@ -269,6 +269,7 @@ describe("workflows that go wrong", () => {
     }
     for (const tokens of cached.slice(4)) expect(tokens).toBeGreaterThanOrEqual(31);
     expect(r.loop.counters()["volatile_prefix_total"]).toBe(1);
+    expect(r.loop.snapshot().volatilePrefixes).toEqual([]);
     expect(r.violations).toEqual([]);
   });
 });

@@ -59,6 +59,7 @@ export function createPrefixWatch(options: { readonly capacity?: number } = {}):
       const warn = Number.isFinite(common) && !Number.isFinite(before.common);
       before.common = common;
       const seenBefore = before.variants.includes(id);
+      if (seenBefore) given.delete(name);
       before.variants = [...before.variants.filter((each) => each !== id), id].slice(-VARIANTS);
       return {
         firstDiffToken: Number.isFinite(common) ? common : null,
