@@ -16,7 +16,7 @@ import { overheadOfLive, rowsOfLive } from "./live-results.ts";
 import { predictions } from "./predict.ts";
 import type { LiveCellResult } from "./run-live-cell.ts";
 import { runLive, type EngineChoice } from "./run-live.ts";
-import { readShapes, shapeOf, writeShape, writeShapesProfile } from "./shapes.ts";
+import { readShapes, readShapesProfiles, shapeOf, writeShape, writeShapesProfile } from "./shapes.ts";
 
 export interface LiveExperimentOptions {
   readonly experiment: LiveExperiment;
@@ -50,8 +50,7 @@ export async function runLiveExperiment(options: LiveExperimentOptions): Promise
   const store = openCellStore<LiveCellResult>(join(out, "cells.jsonl"), options.code ?? codeId(CODE));
   if (store.size > 0) write(`${store.size} cells of an earlier run of the same code are kept\n`);
   const shapes = join(out, "shapes");
-  const profile = await calibrated(options);
-  if (profile !== null) writeShapesProfile(shapes, profile);
+  const calibrate = typeof options.calibrate === "function" ? options.calibrate : null;
   const live = await runLive(plan, {
     workloads: experiment.workloads,
     openEngine: options.openEngine,
@@ -59,6 +58,11 @@ export async function runLiveExperiment(options: LiveExperimentOptions): Promise
     signal,
     store,
     write,
+    between: async (seed) => {
+      if (calibrate === null || signal.aborted) return;
+      if (seed === 0) write("calibrating the simulator on this machine\n");
+      writeShapesProfile(shapes, seed, await calibrate());
+    },
     onRecorded: (cell, recorded, { orchestrator }) => {
       const { arms = experiment.arms } = cell.row;
       if (cell.ratePerSecond !== null && cell.arm.name === arms[0]) writeShape(shapes, shapeOf(cell, recorded, orchestrator));
@@ -88,15 +92,11 @@ export async function runLiveExperiment(options: LiveExperimentOptions): Promise
       tasksPerSecond,
       by: cell.arm.name,
     })),
-    ...(profile === null ? {} : { predictions: predictions(live.outcomes, readShapes(shapes), profile) }),
+    ...(calibrate === null
+      ? {}
+      : { predictions: predictions(live.outcomes, readShapes(shapes), (seed) => readShapesProfiles(shapes, seed)) }),
   };
   const judged: Results = { ...results, gate: judge(results) };
   writeReports(out, judged);
   return judged;
-}
-
-async function calibrated({ calibrate, write = () => {} }: LiveExperimentOptions): Promise<Profile | null> {
-  if (typeof calibrate !== "function") return null;
-  write("calibrating the simulator on this machine\n");
-  return calibrate();
 }

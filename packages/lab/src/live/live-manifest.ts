@@ -46,21 +46,15 @@ export interface LiveFacts {
 /** What the manifest of a live run says beyond that of a simulated one. */
 export function liveManifest(
   { experiment, model, threads, calibrate }: LiveExperimentOptions,
-  { outcomes, described }: LiveRun,
+  { outcomes }: LiveRun,
 ): Pick<Manifest, "profile" | "profileStatus" | "preset" | "title" | "rules"> & LiveFacts {
   const results = outcomes.flatMap(({ cell, result }) => (result === null ? [] : [{ cell, result }]));
-  const pressure = [...described].map(([workload, { orchestrator, notes }]) => {
+  const workloads = [...new Set(results.map(({ cell }) => cell.workload))].map((workload) => {
     const mine = results.filter(({ cell }) => cell.workload === workload);
-    const prefixTokens = Math.max(0, ...mine.map(({ result }) => result.prefixTokens));
-    const kvTokens = mine[0]?.cell.kvTokens ?? experiment.kvTokens;
-    return {
-      workload,
-      orchestrator,
-      notes,
-      prefixTokens,
-      kvTokens,
-      budgetOverPrefixes: prefixTokens === 0 ? null : kvTokens / prefixTokens,
-    };
+    const prefixTokens = Math.max(...mine.map(({ result }) => result.prefixTokens));
+    const { kvTokens } = mine[0]!.cell;
+    const budgetOverPrefixes = prefixTokens === 0 ? null : kvTokens / prefixTokens;
+    return { workload, ...mine[0]!.result.workload, prefixTokens, kvTokens, budgetOverPrefixes };
   });
   return {
     profile: model,
@@ -69,7 +63,7 @@ export function liveManifest(
     title: experiment.title,
     rules: LIVE_RULES,
     engine: { name: "llama", model, threads, hostTierMib: experiment.hostTierMib, notes: results[0]?.result.notes ?? [] },
-    workloads: pressure,
+    workloads,
     notes: [
       ...experiment.notes,
       ...(typeof calibrate === "function" ? [] : [`no prediction by the simulator: ${calibrate.none}`]),

@@ -55,7 +55,8 @@ function rowKey(cell: LiveCell): string {
   return JSON.stringify([cell.row, cell.kvTokens, cell.arm.name]);
 }
 
-function rowOf(cell: LiveCell, of: JobClass, made: Pick<Run, "metrics" | "inputs" | "unstable" | "error">): TabledRun {
+/** One class of one cell. */
+export function rowOf(cell: LiveCell, of: JobClass, made: Pick<Run, "metrics" | "inputs" | "unstable" | "error">): TabledRun {
   const { row, arm, seed, kvTokens, hostTierMib, model, ratePerSecond } = cell;
   const others =
     row.beside === undefined ? "" : `, ${row.beside.chats} chats and ${row.beside.backgrounds} background calls beside`;

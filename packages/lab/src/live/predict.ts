@@ -7,6 +7,9 @@ import type { LiveOutcome } from "./run-live.ts";
 import { schedulerOf } from "./run-live-cell.ts";
 import type { Shape } from "./shapes.ts";
 
+/** Cost models of the engine before and after a seed's cells: a machine that others use is not the same all the time. */
+export type ProfilesOf = (seed: number) => readonly Profile[];
+
 /** The simulator's engine is the embedded one: mixed steps, KV that left goes to host memory without a bound worth naming. */
 export function twinConfig(shape: Shape, arm: Arm, profile: Profile): SimConfig {
   const { policy, policyOptions } = schedulerOf(arm);
@@ -33,9 +36,9 @@ export function meanTaskSeconds(shape: Shape, result: SimResult): number {
 
 /**
  * Predicted and measured mean task time per setting and policy: means over the seeds that have both. A task's time is from its first call
- * at the gateway to the end of its last, on both sides.
+ * at the gateway to the end of its last, on both sides; predicted is the mean over the two calibrations around the seed.
  */
-export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly Shape[], profile: Profile): Prediction[] {
+export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly Shape[], profilesOf: ProfilesOf): Prediction[] {
   const shapeFor = new Map(shapes.map((shape) => [keyOf(shape), shape]));
   const pairs = new Map<string, { cell: LiveOutcome["cell"]; measured: number[]; predicted: number[] }>();
   for (const { cell, result } of outcomes) {
@@ -43,11 +46,14 @@ export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly S
     const shape = shapeFor.get(
       keyOf({ workload, arrival: row.arrival, load: row.load, seed, ratePerSecond: ratePerSecond ?? 0 }),
     );
-    if (shape === undefined || result === null || result.spanMeanS === null) continue;
+    const profiles = profilesOf(seed);
+    if (shape === undefined || result === null || result.spanMeanS === null || profiles.length === 0) continue;
+    const twins = profiles.flatMap((profile) => simulatedSeconds(shape, arm, profile) ?? []);
+    if (twins.length < profiles.length) continue;
     const key = JSON.stringify([workload, row.arrival, row.load, arm.name]);
     const found = pairs.get(key) ?? { cell, measured: [], predicted: [] };
     found.measured.push(result.spanMeanS);
-    found.predicted.push(meanTaskSeconds(shape, simulate(twinConfig(shape, arm, profile))));
+    found.predicted.push(mean(twins));
     pairs.set(key, found);
   }
   const rows = [...pairs.values()].map(({ cell, measured, predicted }): Prediction => ({
@@ -62,6 +68,15 @@ export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly S
     kendallTau: null,
   }));
   return rows.map((row) => ({ ...row, kendallTau: tauOf(rows.filter((other) => sameSetting(row, other))) }));
+}
+
+/** Null: the simulated engine cannot run it, e.g. a limit that the whole budget cannot hold, which the gateway refuses. */
+function simulatedSeconds(shape: Shape, arm: Arm, profile: Profile): number | null {
+  try {
+    return meanTaskSeconds(shape, simulate(twinConfig(shape, arm, profile)));
+  } catch {
+    return null;
+  }
 }
 
 /** Null with fewer than two policies, or where one side ties all of them. */

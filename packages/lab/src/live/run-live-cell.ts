@@ -45,7 +45,9 @@ export interface LiveCellResult {
   /** Mean time from a task's first call at the gateway to the end of its last, workflow jobs that are done; null: none. */
   readonly spanMeanS: number | null;
   readonly counters: Readonly<Record<string, number>>;
+  /** Of the engine. */
   readonly notes: readonly string[];
+  readonly workload: Pick<LiveWorkload, "orchestrator" | "notes">;
   /** Why jobs do not count, the first few. */
   readonly failures: readonly string[];
 }
@@ -177,6 +179,7 @@ function resultOf(
     spanMeanS: seen.length === 0 ? null : seen.reduce((a, b) => a + b, 0) / seen.length,
     counters,
     notes,
+    workload: { orchestrator: workload.orchestrator, notes: workload.notes },
     failures: failures.slice(0, 5),
   };
 }

@@ -24,6 +24,8 @@ export interface RunLiveOptions {
   readonly signal: AbortSignal;
   readonly store?: CellStore<LiveCellResult>;
   readonly write?: (text: string) => void;
+  /** Called before the first cell that runs now (0), and after the last one of every seed of which one ran. */
+  readonly between?: (seed: number) => Promise<void>;
   /** Called once for every cell that ran now. */
   readonly onRecorded?: (cell: LiveCell, recorded: Recorded, workload: LiveWorkload) => void;
 }
@@ -38,8 +40,6 @@ export interface LiveOutcome {
 export interface LiveRun {
   readonly outcomes: readonly LiveOutcome[];
   readonly capacities: readonly (LiveOutcome & { readonly tasksPerSecond: number })[];
-  /** Of every workload that ran, as its factory says. */
-  readonly described: ReadonlyMap<string, Pick<LiveWorkload, "orchestrator" | "notes">>;
 }
 
 /** Stopped by its signal: what is done is in the store. */
@@ -51,16 +51,13 @@ export class Interrupted extends Error {}
  */
 export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<LiveRun> {
   const { store, signal, write = () => {} } = options;
-  const described = new Map<string, Pick<LiveWorkload, "orchestrator" | "notes">>();
   const folder = mkdtempSync(join(tmpdir(), "topas-live-"));
   const missing = (cell: LiveCell): boolean => store?.get(liveCellKey(cell)) === undefined;
 
   const one = async (cell: LiveCell): Promise<LiveOutcome> => {
-    const workload = await workloadOf(cell, options.workloads);
-    const { orchestrator, notes } = workload;
-    described.set(cell.workload, { orchestrator, notes });
     const known = store?.get(liveCellKey(cell));
     if (known !== undefined) return { cell, result: known, error: null };
+    const workload = await workloadOf(cell, options.workloads);
     const { result, recorded } = await runLiveCell({
       workload,
       beside: besideOf(cell, workload),
@@ -75,8 +72,7 @@ export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<
     return { cell, result, error: null };
   };
 
-  const all = async (cells: readonly LiveCell[]): Promise<LiveOutcome[]> => {
-    const progress = new Progress(cells.filter(missing), 1, write);
+  const all = async (cells: readonly LiveCell[], progress: Progress): Promise<LiveOutcome[]> => {
     const out: LiveOutcome[] = [];
     for (const cell of cells) {
       const fresh = missing(cell);
@@ -96,7 +92,9 @@ export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<
   };
 
   try {
-    const capacities = (await all(plan.capacities)).map((each) => ({
+    if ([...plan.capacities, ...plan.cells].some(missing)) await options.between?.(0);
+    const saturated = await all(plan.capacities, new Progress(plan.capacities.filter(missing), 1, write));
+    const capacities = saturated.map((each) => ({
       ...each,
       tasksPerSecond: each.result?.tasksPerSecond ?? 0,
     }));
@@ -108,9 +106,16 @@ export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<
       if (capacity > 0) rated.push({ ...cell, ratePerSecond: cell.row.load * capacity });
       else lost.push({ cell, result: null, error: "the run that measures this workload's capacity failed" });
     }
-    const outcomes = [...(await all(rated)), ...lost];
+    const outcomes = [...lost];
+    const progress = new Progress(rated.filter(missing), 1, write);
+    for (const seed of new Set(rated.map((cell) => cell.seed))) {
+      const mine = rated.filter((cell) => cell.seed === seed);
+      const fresh = mine.some(missing);
+      outcomes.push(...(await all(mine, progress)));
+      if (fresh) await options.between?.(seed);
+    }
     checkLive(outcomes);
-    return { outcomes, capacities, described };
+    return { outcomes, capacities };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Graph } from "@topas/core";
 import { importJournal, linesOf, parseProfile, type JournalCall, type Profile, type SimAgent, type SimTask } from "@topas/sim";
+import type { LiveRow } from "../presets/live.ts";
 import type { LiveCell } from "./live-cell.ts";
 import type { Recorded } from "./run-live-cell.ts";
 import type { JobClass } from "./types.ts";
@@ -11,7 +12,7 @@ export interface Shape {
   readonly schema: "topas.shapes/1";
   readonly workload: string;
   readonly table: string;
-  readonly arrival: string;
+  readonly arrival: LiveRow["arrival"];
   readonly load: number;
   readonly ratePerSecond: number;
   readonly seed: number;
@@ -103,14 +104,19 @@ export function readShapes(folder: string): Shape[] {
     });
 }
 
-const PROFILE_FILE = "profile.json";
-
-export function writeShapesProfile(folder: string, profile: Profile): void {
+/** The engine's cost model as it was after a seed's cells; 0: before the first. */
+export function writeShapesProfile(folder: string, seed: number, profile: Profile): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, PROFILE_FILE), `${JSON.stringify(profile, null, 1)}\n`);
+  writeFileSync(profileFile(folder, seed), `${JSON.stringify(profile, null, 1)}\n`);
 }
 
-/** The profile of the machine the shapes were recorded on. @throws the system's error where there is none. */
-export function readShapesProfile(folder: string): Profile {
-  return parseProfile(JSON.parse(readFileSync(join(folder, PROFILE_FILE), "utf8")));
+/** The profiles before and after a seed's cells, those that there are; where there is neither, any of the folder. */
+export function readShapesProfiles(folder: string, seed: number): readonly Profile[] {
+  const read = (path: string): Profile => parseProfile(JSON.parse(readFileSync(path, "utf8")));
+  const around = [seed - 1, seed].map((each) => profileFile(folder, each)).filter((path) => existsSync(path));
+  if (around.length > 0) return around.map(read);
+  const any = readdirSync(folder).find((name) => /^profile-\d+\.json$/.test(name));
+  return any === undefined ? [] : [read(join(folder, any))];
 }
+
+const profileFile = (folder: string, seed: number): string => join(folder, `profile-${seed}.json`);

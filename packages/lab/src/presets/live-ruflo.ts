@@ -1,23 +1,13 @@
 import type { Beside } from "../live/beside.ts";
-import type { LiveWorkload } from "../live/types.ts";
-import type { LiveExperiment, LiveRow, WorkloadFactory, WorkloadRequest } from "./live.ts";
+import type { RufloWorkloadName } from "../ruflo/index.ts";
+import type { LiveExperiment, LiveRow, WorkloadFactory } from "./live.ts";
 
-/** What `../ruflo/index.ts` gives: the drivers of Ruflo's own engines. */
-interface Driver {
-  /** The folder with the packages; null: they were not fetched. */
-  readonly rufloPackages: () => string | null;
-  readonly rufloWorkload: (name: Name, request: WorkloadRequest & { readonly packages: string }) => Promise<LiveWorkload>;
-}
-
-const NAMES = ["ruflo-r1-chain", "ruflo-r2-research", "ruflo-r3-loop", "ruflo-r4-mle-star"] as const;
-type Name = (typeof NAMES)[number];
-
-const JOBS = 14;
+const JOBS = 16;
 const ARMS = ["passthrough", "fcfs", "lpm-task-o", "task-fcfs-o", "topas-guarded", "kv-index-safe"];
 /** Enough of them that their p99 is no single call. */
 const BESIDE: Beside = { chats: 16, backgrounds: 3, chat: [64, 48, 24], background: [64, 96, 160] };
 
-const at = (workload: Name, arrival: LiveRow["arrival"], load: number, rest: Partial<LiveRow> = {}): LiveRow => ({
+const at = (workload: RufloWorkloadName, arrival: LiveRow["arrival"], load: number, rest: Partial<LiveRow> = {}): LiveRow => ({
   table: "ruflo",
   workload,
   arrival,
@@ -27,24 +17,26 @@ const at = (workload: Name, arrival: LiveRow["arrival"], load: number, rest: Par
 });
 
 const ROWS: readonly LiveRow[] = [
-  ...NAMES.map((name) => at(name, "poisson", 0.8)),
+  ...(["ruflo-r1-chain", "ruflo-r2-research", "ruflo-r3-loop", "ruflo-r4-mle-star"] as const).map((name) =>
+    at(name, "poisson", 0.8),
+  ),
   at("ruflo-r1-chain", "burst", 0.8, { beside: BESIDE }),
   at("ruflo-r1-chain", "poisson", 0.2, { jobs: 6, arms: ["passthrough", "fcfs", "topas-guarded", "kv-index-safe"] }),
 ];
 
 /** Genuine Ruflo workflows through the gateway. @throws RangeError when the packages are not there. */
 export async function liveRuflo(): Promise<LiveExperiment> {
-  const driver = await loadDriver();
-  const packages = driver?.rufloPackages() ?? null;
-  if (driver === null || packages === null)
+  const { RUFLO_WORKLOADS, rufloPackages, rufloWorkload } = await import("../ruflo/index.ts");
+  const packages = rufloPackages();
+  if (packages === null)
     throw new RangeError(
       "preset ruflo runs Ruflo's own engines, and their packages are not here: run npx topas ruflo setup first",
     );
-  const factoryOf =
-    (name: Name): WorkloadFactory =>
-    (request) =>
-      driver.rufloWorkload(name, { ...request, packages });
-  return rufloExperiment(Object.fromEntries(NAMES.map((name) => [name, factoryOf(name)])));
+  const made = RUFLO_WORKLOADS.map((name): [string, WorkloadFactory] => [
+    name,
+    (request) => rufloWorkload(name, { ...request, packages }),
+  ]);
+  return rufloExperiment(Object.fromEntries(made));
 }
 
 export function rufloExperiment(workloads: LiveExperiment["workloads"]): LiveExperiment {
@@ -53,9 +45,10 @@ export function rufloExperiment(workloads: LiveExperiment["workloads"]): LiveExp
     title: "Real Ruflo workflows through the gateway, on a real KV cache",
     minutes: 45,
     seeds: 5,
-    model: "s60m",
+    model: "tiny5m",
     kvTokens: 1_536,
-    hostTierMib: 512,
+    // Nothing is brought back for free: what leaves the cache is computed again.
+    hostTierMib: 0,
     workloads,
     rows: ROWS,
     arms: ARMS,
@@ -91,15 +84,4 @@ export function rufloExperiment(workloads: LiveExperiment["workloads"]): LiveExp
       arms: ["passthrough", "kv-index-safe", "topas-guarded"],
     },
   };
-}
-
-/** Null: this build has no driver. */
-async function loadDriver(): Promise<Driver | null> {
-  const path = "../ruflo/index.ts";
-  try {
-    return (await import(path)) as Driver;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND") return null;
-    throw error;
-  }
 }

@@ -88,7 +88,7 @@ export function predictionTable({ predictions = [] }: Results): Table | null {
   const worst = Math.max(...predictions.map(({ errorPercent }) => Math.abs(errorPercent)));
   return {
     title: "Predicted and measured: mean task time",
-    note: `The calls of one recorded run of each setting and seed, simulated under every policy with a profile calibrated on this machine just before. Worst error ${worst.toFixed(1)} %. Order: Kendall's tau of the policies of a setting, 1 = the same order.`,
+    note: `The calls of one recorded run of each setting and seed, simulated under every policy with profiles calibrated on this machine before and after the seed. Worst error ${worst.toFixed(1)} %. Order: Kendall's tau of the policies of a setting, 1 = the same order.`,
     head: ["workload", "arrival", "load", "policy", "measured s", "predicted s", "error %", "order", "seeds"],
     rows: predictions.map((row) => [
       row.workload,

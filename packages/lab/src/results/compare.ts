@@ -6,8 +6,8 @@ import { permutationP } from "../stats/permutation.ts";
 import { MORE_IS_BETTER, type MetricName } from "./metrics.ts";
 import type { Comparison, Run } from "./schema.ts";
 
-/** The baselines of the paper's tables as shipped: head of line, on the controlled engine. */
-export const SHIPPED_BASELINES = ["fcfs", "lpm", "task-fcfs", "las", "spf"];
+/** The baselines of the paper's tables as shipped: head of line, on the controlled engine; and a live engine left to itself. */
+export const SHIPPED_BASELINES = ["passthrough", "fcfs", "lpm", "task-fcfs", "las", "spf"];
 export const COMPARED: readonly MetricName[] = ["jctMeanS", "jctP99S", "ttftP99S", "throughputReqS", "slowdownP99"];
 
 /** Runs of one setting, all policies and seeds. */

@@ -1,5 +1,16 @@
 import { resolve } from "node:path";
-import { experiments, Interrupted, liveNames, runExperiment, terminalReport, type Results } from "@topas/lab";
+import { fileURLToPath } from "node:url";
+import {
+  experiments,
+  Interrupted,
+  LIVE_ONLY,
+  liveNames,
+  recordedExperiment,
+  replayShapes,
+  runExperiment,
+  terminalReport,
+  type Results,
+} from "@topas/lab";
 import { Option, type Command } from "commander";
 import { runLivePreset, type LiveFlags } from "../experiment-live/run.ts";
 import { UsageError } from "../friendly.ts";
@@ -9,10 +20,12 @@ interface ExperimentFlags extends LiveFlags {
   readonly engine?: "sim" | "llama";
   readonly out?: string;
   readonly workers: number;
+  readonly shapes?: string;
   readonly json?: true;
 }
 
-const LIVE_ONLY = ["ruflo"];
+/** Of this checkout: what the last committed live run recorded. */
+const SHAPES = fileURLToPath(new URL("../../../../results/ruflo/shapes", import.meta.url));
 
 /** `topas experiment`: a preset from grid to report, in the simulator or on the embedded engine. */
 export function experimentCommand(program: Command): void {
@@ -38,16 +51,16 @@ export function experimentCommand(program: Command): void {
     .option("--model <name>", "llama: which made model (default: the preset's)")
     .option("--gguf <file>", "llama: a model file of yours; lengths are enforced all the same")
     .option("--kv <tokens>", "llama: KV cache budget in tokens (default: the preset's)", whole(256))
+    .option("--host-tier <mib>", "llama: host memory for evicted KV; 0 = off (default: the preset's)", whole(0))
     .option("--threads <n>", "llama: engine threads", whole(1, 256), 1)
     .option("--policies <names>", "llama: comma-separated rows instead of the preset's")
     .option("--workloads <names>", "llama: comma-separated workloads instead of all")
     .option("--quick", "llama: one seed, few rows")
+    .option("--shapes <dir>", "sim, preset ruflo: recorded shapes to replay (default: those of results/ruflo)")
     .option("--json", "print results.json instead of the table")
     .action(async (flags: ExperimentFlags) => {
       const engine = flags.engine ?? (LIVE_ONLY.includes(flags.preset) ? "llama" : "sim");
-      const out = resolve(
-        flags.out ?? `results/${flags.preset}${engine === "llama" && !LIVE_ONLY.includes(flags.preset) ? "-llama" : ""}`,
-      );
+      const out = resolve(flags.out ?? `results/${folderOf(flags.preset, engine)}`);
       try {
         const results = await run(flags, engine, out);
         console.log(flags.json === true ? JSON.stringify(results) : `${terminalReport(results)}\nwritten to ${out}`);
@@ -59,7 +72,13 @@ export function experimentCommand(program: Command): void {
     });
 }
 
-const LIVE_OPTIONS = ["model", "gguf", "kv", "policies", "workloads", "quick"] as const;
+/** Results of the engine that a preset was not made for do not go over its own. */
+function folderOf(preset: string, engine: "sim" | "llama"): string {
+  const own = LIVE_ONLY.includes(preset) ? "llama" : "sim";
+  return engine === own ? preset : `${preset}-${engine}`;
+}
+
+const LIVE_OPTIONS = ["model", "gguf", "kv", "hostTier", "policies", "workloads", "quick"] as const;
 
 async function run(flags: ExperimentFlags, engine: "sim" | "llama", out: string): Promise<Results> {
   const command = commandLine(flags, engine);
@@ -71,14 +90,19 @@ async function run(flags: ExperimentFlags, engine: "sim" | "llama", out: string)
     return runLivePreset(flags, out, command);
   }
   const misplaced = LIVE_OPTIONS.find((name) => flags[name] !== undefined);
-  if (misplaced !== undefined) throw new UsageError(`--${misplaced} belongs to --engine llama`);
+  if (misplaced !== undefined) throw new UsageError(`${optionName(misplaced)} belongs to --engine llama`);
+  const write = (text: string): void => void process.stderr.write(text);
+  if (LIVE_ONLY.includes(flags.preset)) {
+    const experiment = recordedExperiment(flags.preset);
+    return replayShapes({ experiment, shapes: resolve(flags.shapes ?? SHAPES), out, command, write });
+  }
   return runExperiment({
     preset: flags.preset,
     out,
     workers: flags.workers,
     ...(flags.seeds === undefined ? {} : { seeds: flags.seeds }),
     command,
-    write: (text) => process.stderr.write(text),
+    write,
   });
 }
 
@@ -92,5 +116,7 @@ function commandLine(flags: ExperimentFlags, engine: "sim" | "llama"): string {
 
 function optionOf(name: string, value: string | number | true | undefined): string[] {
   if (value === undefined) return [];
-  return [value === true ? `--${name}` : `--${name} ${value}`];
+  return [value === true ? optionName(name) : `${optionName(name)} ${value}`];
 }
+
+const optionName = (name: string): string => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;

@@ -9,6 +9,7 @@ export interface LiveFlags {
   readonly model?: string;
   readonly gguf?: string;
   readonly kv?: number;
+  readonly hostTier?: number;
   readonly quick?: true;
   readonly policies?: string;
   readonly workloads?: string;
@@ -70,5 +71,11 @@ export function chosen(experiment: LiveExperiment, flags: LiveFlags): LiveExperi
       const budget = flags.kv ?? kvTokens;
       return { ...row, ...(named === undefined ? {} : { arms: named }), ...(budget === undefined ? {} : { kvTokens: budget }) };
     });
-  return { ...quick, rows, arms: arms ?? quick.arms, kvTokens: flags.kv ?? quick.kvTokens };
+  return {
+    ...quick,
+    rows,
+    arms: arms ?? quick.arms,
+    kvTokens: flags.kv ?? quick.kvTokens,
+    hostTierMib: flags.hostTier ?? quick.hostTierMib,
+  };
 }
