@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ARRIVALS, arrivalSeconds, createRng } from "@topas/sim";
 import type { JobOutcome, LiveWorkload, PlayContext } from "../live/types.ts";
@@ -51,7 +52,10 @@ export async function rufloWorkload(name: RufloWorkloadName, options: RufloWorkl
       .digest("hex"),
     notes: notesOf(shape, packages),
     outputTokens: (job, stage, visit) => byId.get(job)?.answers[stage]?.[visit]?.tokens ?? null,
-    play: (context) => Promise.all(jobs.map((job, index) => playJob(pool, job, arrivals[index]!, context))),
+    play: (context) => {
+      setMaxListeners(0, context.signal);
+      return Promise.all(jobs.map((job, index) => playJob(pool, job, arrivals[index]!, context)));
+    },
     close: pool.close,
   };
 }

@@ -33,7 +33,7 @@ export async function installFromEnvironment(
 /** Loads what a first receipt needs before the first call is there: some 20 ms, most of it the platform's own `Headers`. */
 function warmUp(): void {
   const plan = makePlan([{ stepId: "step-1", type: "task" }], { loop: DEFAULT_LOOP });
-  const run = newRun({ taskId: "", storedAs: "", workflowId: "", plan, start: 0, arrivalMs: Date.now() });
+  const run = newRun({ taskId: "", storedAs: "", workflowId: "", declares: false, plan, start: 0, arrivalMs: Date.now() });
   const body = JSON.stringify({ messages: [{ role: "system", content: "" }] });
   const id = prefixId(JSON.parse(body)) ?? "";
   void new Headers([[RECEIPT_HEADER, encodeReceiptHeader(receiptOfCall(run, 0, { id }, Date.now()))]]);

@@ -1,5 +1,6 @@
 import type { ReceiptContext } from "../encode.ts";
 import { SPEC, STATUS_HEADER } from "../names.ts";
+import type { Workflow } from "../v1/workflow.ts";
 
 /** A gateway that does not answer out of band may not keep the process alive longer. */
 const PATIENCE_MS = 2_000;
@@ -8,19 +9,21 @@ const PATIENCE_MS = 2_000;
 export interface GatewayLink {
   /** Looks at an answer: only a server that answers as this gateway does is told more. */
   readonly met: (url: string, headers: Headers, answer: Response) => void;
+  /** A graph that is too large to ride on calls. */
+  readonly declare: (workflowId: string, graph: Workflow) => void;
   readonly tell: (receipt: ReceiptContext) => void;
   readonly finish: (taskId: string, outcome: "done" | "cancelled") => void;
 }
 
 export function gatewayLink(send: typeof fetch): GatewayLink {
   let known: { readonly base: string; readonly authorization: string | null } | null = null;
-  const post = (path: string, body: unknown): void => {
+  const say = (method: string, path: string, body: unknown): void => {
     if (known === null) return;
     try {
       const headers = new Headers({ "content-type": "application/json" });
       if (known.authorization !== null) headers.set("authorization", known.authorization);
       send(`${known.base}${path}`, {
-        method: "POST",
+        method,
         headers,
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(PATIENCE_MS),
@@ -38,7 +41,8 @@ export function gatewayLink(send: typeof fetch): GatewayLink {
       if (end > 0 && answer.headers.has(STATUS_HEADER))
         known = { base: url.slice(0, end), authorization: headers.get("authorization") };
     },
-    tell: (receipt) => post("/v1/receipts", { ...receipt, spec: SPEC, authority: "none" }),
-    finish: (taskId, outcome) => post(`/v1/tasks/${encodeURIComponent(taskId)}/finish`, { outcome }),
+    declare: (workflowId, graph) => say("PUT", `/v1/workflows/${encodeURIComponent(workflowId)}`, graph),
+    tell: (receipt) => say("POST", "/v1/receipts", { ...receipt, spec: SPEC, authority: "none" }),
+    finish: (taskId, outcome) => say("POST", `/v1/tasks/${encodeURIComponent(taskId)}/finish`, { outcome }),
   };
 }

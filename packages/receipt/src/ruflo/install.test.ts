@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { installFromEnvironment } from "./environment.ts";
 import { installReceipts, type RufloReceipts } from "./install.ts";
+import { parseGraph } from "../parse.ts";
 import { hearing, type Heard } from "./testing/heard.ts";
 import { standInV3, type StandIn } from "./testing/stand-in.ts";
 
@@ -92,6 +93,19 @@ describe("receipts of a v3 chain", () => {
     const wait = heard.beside[0]!.body as { stage: string; revision: number; toolWait: { expectedEnd: number } };
     expect(wait).toMatchObject({ spec: "topas.receipt/1", authority: "none", stage: "a", revision: 2 });
     expect(wait.toolWait.expectedEnd).toBeGreaterThanOrEqual(before + 30);
+  });
+
+  it("a graph too large for a header is declared once, under a name of its own shape", async () => {
+    const { heard, engine } = open();
+    const long = Array.from({ length: 80 }, (_, i) => task(`a stage with a long name, number ${i}`, "coder"));
+    await engine.execute(engine.create("long", long));
+    const put = heard.beside.filter(({ path }) => path.startsWith("/v1/workflows/"));
+    const { workflowId } = receipts(heard)[0]!;
+    expect(workflowId).toMatch(/^long#[0-9a-f]{12}$/);
+    expect(put.map(({ path }) => path)).toEqual([`/v1/workflows/${encodeURIComponent(workflowId!)}`]);
+    expect(parseGraph(put[0]!.body)).toMatchObject({ ok: true });
+    expect(receipts(heard).every((receipt) => receipt.graph === undefined && receipt.workflowId === workflowId)).toBe(true);
+    expect(stages(heard)).toEqual(long.map(({ name }) => name));
   });
 
   it("a failed call ends the task as cancelled; what is run again is another task", async () => {

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { createHash } from "node:crypto";
 import { topasFetch } from "../client.ts";
 import { detect, readWorkflow, type RufloEngine } from "./engine.ts";
 import { gatewayLink, type GatewayLink } from "./gateway-link.ts";
@@ -29,6 +30,9 @@ export interface RufloReceipts {
   /** Puts the engine's handler and the process's `fetch` back. */
   readonly uninstall: () => void;
 }
+
+/** Characters of a graph that still fits a header beside the rest of the receipt. */
+const GRAPH_ON_CALLS_MAX = 4_000;
 
 export const DEFAULT_LOOP: Bounds = { max: 10, mean: 3 };
 
@@ -78,6 +82,7 @@ function receiptFetch(
   const watch = prefixWatch();
   let [calls, receipts, totalMs, worstMs] = [0, 0, 0, 0];
   const receiptFor = (run: Run, body: unknown) => {
+    calls += 1;
     const index = locate(run, () => runningStep(engine, run));
     if (index === null) return null;
     const id = attempt(() => prefixId(JSON.parse(typeof body === "string" ? body : "null")), once);
@@ -103,7 +108,7 @@ function receiptFetch(
       onError: (e) => once(String(e)),
     })(input, init);
     if (receipts === before) return sent;
-    calls += 1;
+    const first = run.revision === 1;
     const closing = run.at !== null && run.plan.after(run.at).length === 0;
     answer?.then(
       (response) => {
@@ -114,6 +119,7 @@ function receiptFetch(
           new Headers(init?.headers),
           response,
         );
+        if (first && run.declares && run.plan.graph !== null) link.declare(run.workflowId, run.plan.graph);
         const wait = response.ok ? receiptOfWait(run, Date.now()) : null;
         if (wait !== null) link.tell(wait);
       },
@@ -133,11 +139,16 @@ function beginRun(engine: RufloEngine, input: Record<string, unknown>, options: 
   const defaultAgent = given["defaultAgentId"] ?? stored.variables?.["defaultAgentId"];
   // Run again or taken up again: a task of its own, since the gateway may have closed the first one.
   const again = stored.steps.some((step) => step.startedAt !== undefined);
+  const plan = makePlan(stored.steps, { loop: options.loop ?? DEFAULT_LOOP, defaultAgent });
+  const name = stored.name ?? String(workflowId);
+  const graph = JSON.stringify(plan.graph);
+  const declares = graph.length > GRAPH_ON_CALLS_MAX;
   return newRun({
     storedAs: String(workflowId),
     taskId: again ? `${String(workflowId)}@${arrivalMs.toString(36)}` : String(workflowId),
-    workflowId: stored.name ?? String(workflowId),
-    plan: makePlan(stored.steps, { loop: options.loop ?? DEFAULT_LOOP, defaultAgent }),
+    workflowId: declares ? `${name.slice(0, 200)}#${createHash("sha256").update(graph).digest("hex").slice(0, 12)}` : name,
+    declares,
+    plan,
     start: typeof startFromStep === "number" ? startFromStep : 0,
     arrivalMs,
   });

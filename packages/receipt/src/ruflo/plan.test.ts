@@ -36,7 +36,15 @@ const anySteps = fc
   );
 
 const runOf = (steps: readonly Step[]): Run =>
-  newRun({ taskId: "t", storedAs: "t", workflowId: "w", plan: makePlan(steps, { loop: LOOP }), start: 0, arrivalMs: 0 });
+  newRun({
+    taskId: "t",
+    storedAs: "t",
+    workflowId: "w",
+    declares: false,
+    plan: makePlan(steps, { loop: LOOP }),
+    start: 0,
+    arrivalMs: 0,
+  });
 
 describe("plans", () => {
   it("whatever the steps are and wherever they jump: graphs are sound, every call is located, no path is longer than what follows", () => {

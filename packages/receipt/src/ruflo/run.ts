@@ -10,6 +10,8 @@ export interface Run {
   /** Its key in the engine's store. */
   readonly storedAs: string;
   readonly workflowId: string;
+  /** The graph is declared once under the workflow's id, since it does not fit a header; receipts leave it out. */
+  readonly declares: boolean;
   readonly plan: Plan;
   /** Step at which the engine starts. */
   readonly start: number;
@@ -25,7 +27,9 @@ export interface Run {
   readonly visited: Set<number>;
 }
 
-export function newRun(known: Pick<Run, "taskId" | "storedAs" | "workflowId" | "plan" | "start" | "arrivalMs">): Run {
+export function newRun(
+  known: Pick<Run, "taskId" | "storedAs" | "workflowId" | "declares" | "plan" | "start" | "arrivalMs">,
+): Run {
   return { ...known, revision: 0, at: null, lastFailed: false, closed: false, visited: new Set() };
 }
 
@@ -57,7 +61,7 @@ export function receiptOfCall(run: Run, index: number, prefix: Prefix | null, no
     final: plan.after(index).length === 0,
     stage,
     ...(plan.agents[index] == null ? {} : { agent: plan.agents[index] }),
-    ...(plan.graph === null ? {} : { graph: plan.graph }),
+    ...(plan.graph === null || run.declares ? {} : { graph: plan.graph }),
     readyStages: [stage],
     ...(skipped.length > 0 ? { status: skipped.map((at) => ({ stage: plan.stages[at]!, state: "skipped" as const })) } : {}),
     nextAgents: nextAgents(plan, index),
