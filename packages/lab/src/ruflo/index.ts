@@ -7,7 +7,7 @@ import { callsOf, type RufloJob } from "./jobs.ts";
 import { LENGTH_CV, LIMIT_FACTOR, LOOP, WAIT } from "./lengths.ts";
 import { packagesNote } from "./packages.ts";
 import { openPool, type RufloPool } from "./pool.ts";
-import { jobsOf, PROMPT_FACTOR, SHAPES, systemsOf, type RufloWorkloadName, type Shape } from "./workloads.ts";
+import { jobsOf, PROMPT_FACTOR, RUFLO_WORKLOADS, SHAPES, systemsOf, type RufloWorkloadName, type Shape } from "./workloads.ts";
 
 export { rufloPackages } from "./packages.ts";
 export { preloadOptions } from "./preload-options.ts";
@@ -27,10 +27,14 @@ export interface RufloWorkloadOptions {
 
 const GROUP = { burst: ARRIVALS["batch-8"], poisson: ARRIVALS.poisson, together: ARRIVALS.together } as const;
 
-/** Published Ruflo engines running real workflows, one thread each. The threads are ready when this resolves: `close` ends them. */
+/**
+ * Published Ruflo engines running real workflows, one thread each. The threads are ready when this resolves: `close` ends them.
+ * @throws RangeError for an unknown name
+ */
 export async function rufloWorkload(name: RufloWorkloadName, options: RufloWorkloadOptions): Promise<LiveWorkload> {
   const { seed, packages, ratePerSecond, receipts = true } = options;
-  const shape = SHAPES[name];
+  const shape = SHAPES[name] as Shape | undefined;
+  if (shape === undefined) throw new RangeError(`unknown Ruflo workload ${name}; known: ${RUFLO_WORKLOADS.join(", ")}`);
   const rng = createRng(seed).split(name);
   const jobs = jobsOf(shape, packages, seed, options.jobs, rng);
   const pattern = GROUP[ratePerSecond === null ? "together" : options.arrival];

@@ -4,6 +4,9 @@ import { answeringFetch } from "./answering-fetch.ts";
 import { shortened, v2Executor } from "./packages.ts";
 import type { Runner } from "./worker.ts";
 
+/** What the executor draws anew for each run and writes into prompts. */
+const RUN_IDS = /(workflow-exec|automation-session)-\d+-[a-z0-9]+/g;
+
 /** The published v2 executor with its model call replaced by one call to the gateway. */
 export async function openV2(packages: string): Promise<Runner> {
   const { WorkflowExecutor } = (await import(pathToFileURL(v2Executor(packages)).href)) as {
@@ -13,7 +16,7 @@ export async function openV2(packages: string): Promise<Runner> {
     if (job.kind !== "v2") throw new Error(`not a v2 job: ${job.id}`);
     const prompt = ({ prompt: written, task, parents }: PromptParts): string =>
       [
-        `${job.markers[task.id] ?? ""} ${shortened(written, job.promptFactor)}`,
+        `${job.markers[task.id] ?? ""} ${shortened(written.replaceAll(RUN_IDS, "$1"), job.promptFactor)}`,
         ...parents.map((parent) => `## Output of ${parent.task}\n${parent.output ?? "(this task failed)"}`),
       ].join("\n");
     const Executor = gatewayExecutor(WorkflowExecutor, {
