@@ -30,13 +30,17 @@ export async function installFromEnvironment(
   }
 }
 
-/** Loads what a first receipt needs before the first call is there: some 20 ms, most of it the platform's own `Headers`. */
+/** Times over which the code of a receipt is exercised before the first call: then it no longer runs cold. Some 25 ms in all. */
+const WARM_UPS = 20;
+
 function warmUp(): void {
   const plan = makePlan([{ stepId: "step-1", type: "task" }], { loop: DEFAULT_LOOP });
   const run = newRun({ taskId: "", storedAs: "", workflowId: "", declares: false, plan, start: 0, arrivalMs: Date.now() });
   const body = JSON.stringify({ messages: [{ role: "system", content: "" }] });
-  const id = prefixId(JSON.parse(body)) ?? "";
-  void new Headers([[RECEIPT_HEADER, encodeReceiptHeader(receiptOfCall(run, 0, { id }, Date.now()))]]);
+  for (let i = 0; i < WARM_UPS; i++) {
+    const id = prefixId(JSON.parse(body)) ?? "";
+    void new Headers([[RECEIPT_HEADER, encodeReceiptHeader(receiptOfCall(run, 0, { id }, Date.now()))]]);
+  }
 }
 
 /** `5 calls, 5 receipts; 0.21 ms a call, 0.80 ms at worst`. */
