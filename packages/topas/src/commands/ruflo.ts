@@ -18,9 +18,13 @@ export function rufloCommand(program: Command): void {
     .action(async ({ dir }: { readonly dir: string }) => {
       const say = (line: string): void => void process.stderr.write(`  ${line} ...\n`);
       const { folder, manifest, already } = await setupRuflo({ folder: dir, pins: PINS, run: runCommand, say });
-      console.log(`${already ? "already there" : "ready"}: ${folder}`);
-      for (const { name, version } of manifest.packages) console.log(`  ${name} ${version}, sha512 as pinned`);
-      console.log(`  tree ${manifest.tree} (${manifest.installed} packages)`);
+      console.log(
+        [
+          `${already ? "already there" : "ready"}: ${folder}`,
+          ...manifest.packages.map(({ name, version }) => `  ${name} ${version}, sha512 as pinned`),
+          `  tree ${manifest.tree} (${manifest.installed} packages)`,
+        ].join("\n"),
+      );
     });
   ruflo
     .command("env")
