@@ -36,11 +36,12 @@ export function meanTaskSeconds(shape: Shape, result: SimResult): number {
 
 /**
  * Predicted and measured mean task time per setting and policy: means over the seeds that have both. A task's time is from its first call
- * at the gateway to the end of its last, on both sides; predicted is the mean over the two calibrations around the seed.
+ * at the gateway to the end of its last, on both sides. At speed: step costs scaled so that the time in steps is what the cell had, which
+ * takes out a machine that was slower or faster than when it was calibrated, and keeps what scheduling does. Predicted is the mean over the two calibrations around the seed.
  */
 export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly Shape[], profilesOf: ProfilesOf): Prediction[] {
   const shapeFor = new Map(shapes.map((shape) => [keyOf(shape), shape]));
-  const pairs = new Map<string, { cell: LiveOutcome["cell"]; measured: number[]; predicted: number[] }>();
+  const pairs = new Map<string, { cell: LiveOutcome["cell"]; measured: number[]; predicted: number[]; atSpeed: number[] }>();
   for (const { cell, result } of outcomes) {
     const { row, workload, seed, arm, ratePerSecond } = cell;
     const shape = shapeFor.get(
@@ -48,15 +49,18 @@ export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly S
     );
     const profiles = profilesOf(seed);
     if (shape === undefined || result === null || result.spanMeanS === null || profiles.length === 0) continue;
-    const twins = profiles.flatMap((profile) => simulatedSeconds(shape, arm, profile) ?? []);
+    const twins = profiles.flatMap((profile) => twinOf(shape, arm, profile) ?? []);
     if (twins.length < profiles.length) continue;
+    const slower = (result.counters["step_seconds_total"] ?? 0) / twins[0]!.busySeconds;
+    const even = slower > 0 ? twinOf(shape, arm, slowed(profiles[0]!, slower)) : null;
     const key = JSON.stringify([workload, row.arrival, row.load, arm.name]);
-    const found = pairs.get(key) ?? { cell, measured: [], predicted: [] };
+    const found = pairs.get(key) ?? { cell, measured: [], predicted: [], atSpeed: [] };
     found.measured.push(result.spanMeanS);
-    found.predicted.push(mean(twins));
+    found.predicted.push(mean(twins.map(({ meanSeconds }) => meanSeconds)));
+    if (even !== null) found.atSpeed.push(even.meanSeconds);
     pairs.set(key, found);
   }
-  const rows = [...pairs.values()].map(({ cell, measured, predicted }): Prediction => ({
+  const rows = [...pairs.values()].map(({ cell, measured, predicted, atSpeed }): Prediction => ({
     workload: cell.workload,
     arrival: cell.row.arrival,
     load: cell.row.load,
@@ -65,18 +69,35 @@ export function predictions(outcomes: readonly LiveOutcome[], shapes: readonly S
     measuredS: mean(measured),
     predictedS: mean(predicted),
     errorPercent: 100 * (mean(predicted) / mean(measured) - 1),
+    atSpeedErrorPercent: atSpeed.length < measured.length ? null : 100 * (mean(atSpeed) / mean(measured) - 1),
     kendallTau: null,
   }));
   return rows.map((row) => ({ ...row, kendallTau: tauOf(rows.filter((other) => sameSetting(row, other))) }));
 }
 
+interface Twin {
+  readonly meanSeconds: number;
+  /** Time in steps. */
+  readonly busySeconds: number;
+}
+
 /** Null: the simulated engine cannot run it, e.g. a limit that the whole budget cannot hold, which the gateway refuses. */
-function simulatedSeconds(shape: Shape, arm: Arm, profile: Profile): number | null {
+function twinOf(shape: Shape, arm: Arm, profile: Profile): Twin | null {
   try {
-    return meanTaskSeconds(shape, simulate(twinConfig(shape, arm, profile)));
+    const result = simulate(twinConfig(shape, arm, profile));
+    return { meanSeconds: meanTaskSeconds(shape, result), busySeconds: result.recorder.busySeconds };
   } catch {
     return null;
   }
+}
+
+/** Every step of the CPU engine takes so many times as long. */
+function slowed(profile: Profile, factor: number): Profile {
+  const { step } = profile;
+  if (step.kind !== "cpu") return profile;
+  const scaled = Object.entries(step).map(([name, value]) => [name, typeof value === "number" ? value * factor : value]);
+  const decodeMs = step.decodeMs.map(([sequences, ms]) => [sequences, ms * factor] as const);
+  return { ...profile, step: { ...(Object.fromEntries(scaled) as typeof step), decodeMs } };
 }
 
 /** Null with fewer than two policies, or where one side ties all of them. */

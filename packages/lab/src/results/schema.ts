@@ -148,6 +148,8 @@ export const Prediction = z.object({
   measuredS: z.number(),
   predictedS: z.number(),
   errorPercent: z.number(),
+  /** The same with step costs scaled to the time that the measured run spent in steps: what is left is the scheduling. */
+  atSpeedErrorPercent: z.number().nullable(),
   /** Of the policies of this setting, measured against predicted; null: nothing to order. */
   kendallTau: z.number().nullable(),
 });
