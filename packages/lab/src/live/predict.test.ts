@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { simulate, type JournalCall, type SimTask } from "@topas/sim";
+import { simulate, type CpuStep, type JournalCall, type SimTask } from "@topas/sim";
 import { afterAll, describe, expect, it } from "vitest";
 import { liveArms, type LiveExperiment } from "../presets/live.ts";
 import { readProfile } from "../profile.ts";
@@ -55,10 +55,10 @@ const cell = (name: string): LiveCell => ({
   ratePerSecond: 3,
 });
 
-const measured = (name: string, spanMeanS: number): LiveOutcome => ({
+const measured = (name: string, spanMeanS: number, counters: Record<string, number> = {}): LiveOutcome => ({
   cell: cell(name),
   error: null,
-  result: { spanMeanS, counters: {} } as unknown as NonNullable<LiveOutcome["result"]>,
+  result: { spanMeanS, counters } as unknown as NonNullable<LiveOutcome["result"]>,
 });
 
 const folder = mkdtempSync(join(tmpdir(), "topas-shapes-"));
@@ -85,6 +85,28 @@ describe("predicted and measured", () => {
     );
     expect(wrong[0]!.kendallTau).toBeCloseTo(-1, 9);
     expect(wrong[0]!.errorPercent).toBeCloseTo(100 * (twins[0]! ** 2 - 1), 6);
+  });
+
+  it("a machine that was half as fast is no error of the scheduling", () => {
+    const cpu = readProfile("tiny5m-cpu");
+    const step = cpu.step as CpuStep;
+    const half: CpuStep = {
+      ...step,
+      decodeMs: step.decodeMs.map(([sequences, ms]) => [sequences, 2 * ms] as const),
+      decodeMicrosPerContextToken: 2 * step.decodeMicrosPerContextToken,
+      residencyMicrosPerSequenceToken: 2 * step.residencyMicrosPerSequenceToken,
+      prefillMsPerStep: 2 * (step.prefillMsPerStep ?? 0),
+      prefillMsPerToken: 2 * step.prefillMsPerToken,
+      prefillMsPerTokenSquared: 2 * step.prefillMsPerTokenSquared,
+      residencyMicrosPerPrefillToken: 2 * step.residencyMicrosPerPrefillToken,
+      hostMs: 2 * step.hostMs,
+    };
+    const dense = { ...SHAPE, tasks: SHAPE.tasks.map((each) => ({ ...each, arrivalSeconds: each.arrivalSeconds / 100 })) };
+    const slow = simulate(twinConfig(dense, arms.get("fcfs")!, { ...cpu, step: half }));
+    const seen = measured("fcfs", meanTaskSeconds(dense, slow), { step_seconds_total: slow.recorder.busySeconds });
+    const [row] = predictions([seen], [dense], () => [cpu]);
+    expect(row!.errorPercent).toBeLessThan(-20);
+    expect(Math.abs(row!.atSpeedErrorPercent!)).toBeLessThan(5);
   });
 
   it("needs a shape of the same setting, seed and rate, a profile, and a measurement", () => {
