@@ -24,6 +24,8 @@ export interface LiveExperimentOptions {
   /** What answers, e.g. `s60m (made, random weights)`. */
   readonly model: string;
   readonly threads: number;
+  /** See LiveCellOptions; default false. */
+  readonly modelDecides?: boolean;
   /** A fresh engine, not started. */
   readonly openEngine: (choice: EngineChoice) => Promise<Engine>;
   /** The engine's cost model on this machine, now; null: no prediction is made, and why. */
@@ -54,6 +56,7 @@ export async function runLiveExperiment(options: LiveExperimentOptions): Promise
   const live = await runLive(plan, {
     workloads: experiment.workloads,
     openEngine: options.openEngine,
+    modelDecides: options.modelDecides ?? false,
     limitSeconds: experiment.limitSeconds,
     signal,
     store,

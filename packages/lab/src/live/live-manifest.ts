@@ -43,9 +43,12 @@ export interface LiveFacts {
   readonly notes: readonly string[];
 }
 
+const ENFORCED = "output lengths are drawn and enforced in the engine: every policy meets the same ones and knows none of them";
+const MODEL_DECIDES = "the model ends its answers itself: policies may meet other lengths, and so may the next run";
+
 /** What the manifest of a live run says beyond that of a simulated one. */
 export function liveManifest(
-  { experiment, model, threads, calibrate }: LiveExperimentOptions,
+  { experiment, model, threads, calibrate, modelDecides = false }: LiveExperimentOptions,
   { outcomes }: LiveRun,
 ): Pick<Manifest, "profile" | "profileStatus" | "preset" | "title" | "rules"> & LiveFacts {
   const results = outcomes.flatMap(({ cell, result }) => (result === null ? [] : [{ cell, result }]));
@@ -66,6 +69,7 @@ export function liveManifest(
     workloads,
     notes: [
       ...experiment.notes,
+      modelDecides ? MODEL_DECIDES : ENFORCED,
       ...(typeof calibrate === "function" ? [] : [`no prediction by the simulator: ${calibrate.none}`]),
     ],
   };

@@ -24,6 +24,8 @@ export interface LiveCellOptions {
   readonly arm: Arm;
   /** A fresh engine, not started. */
   readonly openEngine: () => Promise<Engine>;
+  /** True: the model ends its answers itself, as a user's own model should; false: the drawn lengths are enforced. */
+  readonly modelDecides: boolean;
   /** Where the gateway journals; removed when the cell is over. */
   readonly journalFile: string;
   /** Play is stopped after so many seconds; what is not over then has failed. */
@@ -64,9 +66,8 @@ export interface Recorded {
 export async function runLiveCell(options: LiveCellOptions): Promise<{ result: LiveCellResult; recorded: Recorded }> {
   const { workload, beside, arm, journalFile } = options;
   const lengths = besideLengths(beside);
-  const engine = exactLengths(
-    await options.openEngine(),
-    (job, stage, visit) => lengths.get(job) ?? workload.outputTokens(job, stage, visit),
+  const engine = exactLengths(await options.openEngine(), (job, stage, visit) =>
+    options.modelDecides ? null : (lengths.get(job) ?? workload.outputTokens(job, stage, visit)),
   );
   const graphs = new Map<string, Graph>();
   rmSync(journalFile, { force: true });

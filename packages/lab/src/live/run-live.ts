@@ -20,6 +20,8 @@ export interface RunLiveOptions {
   readonly workloads: Readonly<Record<string, WorkloadFactory>>;
   /** A fresh engine, not started. */
   readonly openEngine: (choice: EngineChoice) => Promise<Engine>;
+  /** See LiveCellOptions. */
+  readonly modelDecides: boolean;
   readonly limitSeconds: number;
   readonly signal: AbortSignal;
   readonly store?: CellStore<LiveCellResult>;
@@ -64,6 +66,7 @@ export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<
       arm: cell.arm,
       openEngine: () => options.openEngine(cell),
       journalFile: join(folder, "journal.jsonl"),
+      modelDecides: options.modelDecides,
       limitSeconds: options.limitSeconds,
       signal,
     });
@@ -98,13 +101,13 @@ export async function runLive(plan: LivePlan, options: RunLiveOptions): Promise<
       ...each,
       tasksPerSecond: each.result?.tasksPerSecond ?? 0,
     }));
-    const capacityOf = (cell: LiveCell): number =>
-      capacities.find(({ cell: saturated }) => saturated === plan.capacityOf(cell))!.tasksPerSecond;
+    const capacityOf = (cell: LiveCell): (typeof capacities)[number] =>
+      capacities.find(({ cell: full }) => full === plan.capacityOf(cell))!;
     const [rated, lost] = [[] as LiveCell[], [] as LiveOutcome[]];
     for (const cell of plan.cells) {
-      const capacity = capacityOf(cell);
-      if (capacity > 0) rated.push({ ...cell, ratePerSecond: cell.row.load * capacity });
-      else lost.push({ cell, result: null, error: "the run that measures this workload's capacity failed" });
+      const { tasksPerSecond, error } = capacityOf(cell);
+      if (tasksPerSecond > 0) rated.push({ ...cell, ratePerSecond: cell.row.load * tasksPerSecond });
+      else lost.push({ cell, result: null, error: `its capacity run failed: ${error ?? "no job was done"}` });
     }
     const outcomes = [...lost];
     const progress = new Progress(rated.filter(missing), 1, write);

@@ -75,7 +75,7 @@ export function rufloExperiment(workloads: LiveExperiment["workloads"]): LiveExp
       },
     ],
     notes: [
-      "the orchestrator is Ruflo's own engine, named per workload; output lengths are drawn and enforced in the engine, the scheduler sees the client's max_tokens",
+      "the orchestrator is Ruflo's own engine, named per workload; the scheduler sees the client's max_tokens",
       `beside the burst: ${BESIDE.chats} single-shot chats and ${BESIDE.backgrounds} background calls, on top of the load`,
     ],
     quick: {

@@ -49,7 +49,7 @@ export function experimentCommand(program: Command): void {
     .option("--seeds <n>", "seeds per setting (default: the preset's)", whole(1, 1_000))
     .option("--workers <n>", "sim: threads; 0 = this one. The figures do not depend on it", whole(0, 256), 2)
     .option("--model <name>", "llama: which made model (default: the preset's)")
-    .option("--gguf <file>", "llama: a model file of yours; lengths are enforced all the same")
+    .option("--gguf <file>", "llama: a model file of yours, which then ends its answers itself")
     .option("--kv <tokens>", "llama: KV cache budget in tokens (default: the preset's)", whole(256))
     .option("--host-tier <mib>", "llama: host memory for evicted KV; 0 = off (default: the preset's)", whole(0))
     .option("--threads <n>", "llama: engine threads", whole(1, 256), 1)
@@ -64,6 +64,7 @@ export function experimentCommand(program: Command): void {
       try {
         const results = await run(flags, engine, out);
         console.log(flags.json === true ? JSON.stringify(results) : `${terminalReport(results)}\nwritten to ${out}`);
+        if (engine === "llama" && results.runs.some(({ error }) => error !== null)) process.exitCode = 1;
       } catch (error) {
         if (!(error instanceof Interrupted)) throw error;
         process.stderr.write(`\nstopped; finished cells are kept in ${out}: the same command goes on from there\n`);

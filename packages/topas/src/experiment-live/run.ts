@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { findLiveExperiment, runLiveExperiment, type LiveExperiment, type Results } from "@topas/lab";
 import { cacheDirectory, MADE_MODELS, type MadeModel } from "../engine-choice.ts";
 import { UsageError } from "../friendly.ts";
@@ -20,6 +21,7 @@ export interface LiveFlags {
 export async function runLivePreset(flags: LiveFlags, out: string, command: string): Promise<Results> {
   const experiment = chosen(await findLiveExperiment(flags.preset), flags);
   const made = madeModel(flags.model ?? experiment.model);
+  if (flags.gguf !== undefined && !existsSync(flags.gguf)) throw new UsageError(`--gguf ${flags.gguf}: there is no such file`);
   const { LlamaEngine, ensureModel } = await import("@topas/engines/llama");
   const modelPath = flags.gguf ?? (await ensureModel(made, cacheDirectory()));
   const { threads } = flags;
@@ -32,6 +34,7 @@ export async function runLivePreset(flags: LiveFlags, out: string, command: stri
       seeds: flags.seeds ?? experiment.seeds,
       model: flags.gguf ?? `${made} (made, random weights)`,
       threads,
+      modelDecides: flags.gguf !== undefined,
       openEngine: ({ kvTokens, hostTierMib }) =>
         Promise.resolve(new LlamaEngine({ modelPath, kvTokens, hostTierBytes: hostTierMib * 1024 * 1024, threads })),
       calibrate:
