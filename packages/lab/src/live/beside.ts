@@ -10,8 +10,13 @@ export interface Beside {
   readonly background: readonly [prefix: number, prompt: number, output: number];
 }
 
-/** Arrivals uniform over the span of the workload's own; a function of seed and span alone. */
-export function besideTasks(beside: Beside, spanSeconds: number, seed: number): PlainTasks {
+/** Of the workload's own arrivals, by which those beside it begin no earlier and end while the last jobs still run. */
+const SPAN_FACTOR = 1.5;
+
+/** Arrivals uniform from the workload's first to somewhat after its last; a function of those and the seed alone. */
+export function besideTasks(beside: Beside, arrivals: readonly number[], seed: number): PlainTasks {
+  const fromSeconds = Math.min(...arrivals);
+  const spanSeconds = SPAN_FACTOR * (Math.max(...arrivals) - fromSeconds);
   const rng = createRng(seed).split("beside");
   const make = (kind: "chat" | "background", count: number): { prefix: number; tasks: SimTask[] } => {
     const [prefix, promptTokens, mean] = beside[kind];
@@ -22,7 +27,7 @@ export function besideTasks(beside: Beside, spanSeconds: number, seed: number): 
       const round = { promptTokens, outputTokens, maxTokens: 2 * mean, toolWaitSeconds: 0 };
       const stages = [{ id: "answer", agent: kind, rounds: [{ ...round, outputTokens: Math.min(outputTokens, 2 * mean) }] }];
       const graph = { stages: [{ id: "answer", agent: kind, expectedOutputTokens: mean }], edges: [] };
-      return { id: `${kind}-${i + 1}`, arrivalSeconds: own.float() * spanSeconds, workflow: kind, graph, stages };
+      return { id: `${kind}-${i + 1}`, arrivalSeconds: fromSeconds + own.float() * spanSeconds, workflow: kind, graph, stages };
     });
     return { prefix, tasks };
   };

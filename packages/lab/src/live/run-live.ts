@@ -145,5 +145,9 @@ function workloadOf({ row, seed, ratePerSecond }: LiveCell, workloads: RunLiveOp
 
 function besideOf({ row, seed, ratePerSecond }: LiveCell, { jobs }: LiveWorkload): PlainTasks | null {
   if (row.beside === undefined || ratePerSecond === null) return null;
-  return besideTasks(row.beside, Math.max(...jobs.map(({ arrivalSeconds }) => arrivalSeconds)), seed);
+  return besideTasks(
+    row.beside,
+    jobs.map(({ arrivalSeconds }) => arrivalSeconds),
+    seed,
+  );
 }

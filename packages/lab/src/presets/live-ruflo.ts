@@ -5,7 +5,7 @@ import type { LiveExperiment, LiveRow, WorkloadFactory } from "./live.ts";
 const JOBS = 16;
 const ARMS = ["passthrough", "fcfs", "lpm-task-o", "task-fcfs-o", "topas-guarded", "kv-index-safe"];
 /** Enough of them that their p99 is no single call. */
-const BESIDE: Beside = { chats: 16, backgrounds: 3, chat: [64, 48, 24], background: [64, 96, 160] };
+const BESIDE: Beside = { chats: 24, backgrounds: 6, chat: [64, 48, 24], background: [64, 96, 160] };
 
 const at = (workload: RufloWorkloadName, arrival: LiveRow["arrival"], load: number, rest: Partial<LiveRow> = {}): LiveRow => ({
   table: "ruflo",
