@@ -42,7 +42,7 @@ export interface LiveCellResult {
   readonly tasksPerSecond: number;
   readonly seconds: number;
   readonly decisions: Cost;
-  /** Sum over the distinct prefixes the engine counted. */
+  /** Sum over the workload's distinct prefixes, as the engine counted them; without those beside it. */
   readonly prefixTokens: number;
   /** Mean time from a task's first call at the gateway to the end of its last, workflow jobs that are done; null: none. */
   readonly spanMeanS: number | null;
@@ -164,6 +164,7 @@ function resultOf(
     const finishSeconds = outcomes.find(({ id }) => id === job.id)?.doneSeconds ?? null;
     return finishSeconds === null ? [] : [{ arrivalSeconds: job.arrivalSeconds, finishSeconds }];
   });
+  const mine = new Set(workload.jobs.map(({ id }) => id));
   const last = Math.max(0, ...spans.map(({ finishSeconds }) => finishSeconds));
   const failed = new Set(failures.map((text) => text.slice(0, text.indexOf(": "))));
   const seen = workload.jobs.flatMap(({ id }) =>
@@ -176,7 +177,10 @@ function resultOf(
     tasksPerSecond: last === 0 ? 0 : spans.length / last,
     seconds: endSeconds,
     decisions,
-    prefixTokens: prefixesOf(calls).reduce((sum, { prefixTokens }) => sum + prefixTokens, 0),
+    prefixTokens: prefixesOf(calls.filter((call) => mine.has(jobOf(call) ?? ""))).reduce(
+      (sum, { prefixTokens }) => sum + prefixTokens,
+      0,
+    ),
     spanMeanS: seen.length === 0 ? null : seen.reduce((a, b) => a + b, 0) / seen.length,
     counters,
     notes,

@@ -8,6 +8,7 @@ import { liveArms, type LiveExperiment } from "../presets/live.ts";
 import { readResults } from "../results/file.ts";
 import { openCellStore } from "../run/resume.ts";
 import { runLiveExperiment, type LiveExperimentOptions } from "./live-experiment.ts";
+import type { LiveFacts } from "./live-manifest.ts";
 import { planLive } from "./live-cell.ts";
 import { plainWorkload } from "./plain-workload.ts";
 import { checkLive, Interrupted } from "./run-live.ts";
@@ -142,6 +143,13 @@ describe("a live experiment", () => {
     expect(again.evidence).toBe("real-cpu");
     expect(new Set(again.runs.map(({ workload }) => workload))).toEqual(new Set(["w", "chat beside w", "background beside w"]));
     expect(again.runs).toHaveLength(2 * (3 + 2 * 3));
+    const { workloads } = again.manifest as unknown as LiveFacts;
+    const prefixes = new Map(
+      readShapes(join(out, "shapes")).flatMap(({ agents }) => agents.map(({ name, prefixTokens }) => [name, prefixTokens])),
+    );
+    const own = [...prefixes].filter(([name]) => !/chat|background/.test(name));
+    expect(own.length).toBe(prefixes.size - 2);
+    expect(workloads[0]!.prefixTokens).toBe(own.reduce((sum, [, tokens]) => sum + tokens, 0));
     expect(again.overhead.policies!["kv-index-safe"]!.decisionP50Us).toBeGreaterThan(0);
   }, 30_000);
 
