@@ -20,8 +20,8 @@ const ROWS: readonly LiveRow[] = [
   ...(["ruflo-r1-chain", "ruflo-r2-research", "ruflo-r3-loop", "ruflo-r4-mle-star"] as const).map((name) =>
     at(name, "poisson", 0.8),
   ),
-  at("ruflo-r1-chain", "burst", 0.8, { beside: BESIDE }),
-  at("ruflo-r1-chain", "poisson", 0.2, { jobs: 6, arms: ["passthrough", "fcfs", "topas-guarded", "kv-index-safe"] }),
+  at("ruflo-r1-chain", "burst", 0.8, { beside: BESIDE, arms: ["passthrough", "fcfs", "task-fcfs-o", "topas-guarded"] }),
+  at("ruflo-r1-chain", "poisson", 0.2, { jobs: 8, arms: ["passthrough", "fcfs", "topas-guarded"] }),
 ];
 
 /** Genuine Ruflo workflows through the gateway. @throws RangeError when the packages are not there. */
