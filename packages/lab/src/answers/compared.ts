@@ -55,13 +55,14 @@ export function firstBehind(question: Question, found: readonly Comparison[]): F
 /** Within the limit of the baseline, both ways, in every setting. */
 export function within(question: Question, found: readonly Comparison[], limit: number): Falsification {
   const outside = found.filter(({ ratio, ci95 }) => Math.abs(ratio - 1) > limit && (ci95[0] > 1 || ci95[1] < 1));
+  const worse = outside.filter(({ ratio }) => ratio > 1);
   const worst = found.toSorted((a, b) => Math.abs(b.ratio - 1) - Math.abs(a.ratio - 1))[0]!;
   const share = Math.max(...found.map(({ contendedShare }) => contendedShare));
   return {
     test: question.test,
     question: question.question,
     verdict: outside.length === 0 ? "holds" : "does not hold",
-    detail: `${outside.length} of ${found.length} pairs differ by more than ${100 * limit} % with an interval that leaves out 1; farthest ${worst.policy} against ${worst.baseline}, ${worst.metric} ${worst.ratio.toFixed(3)} on ${worst.workload}; at most ${(100 * share).toFixed(0)} % of decisions contended`,
+    detail: `${outside.length} of ${found.length} pairs differ by more than ${100 * limit} % with an interval that leaves out 1, ${worse.length} of them to the worse; farthest ${worst.policy} against ${worst.baseline}, ${worst.metric} ${worst.ratio.toFixed(3)} on ${worst.workload}; at most ${(100 * share).toFixed(0)} % of decisions contended`,
     rows: found.map(rowOf),
     charts: ratioCharts(question.metrics, against(question.baselines)),
   };

@@ -43,7 +43,7 @@ export function rufloExperiment(workloads: LiveExperiment["workloads"]): LiveExp
   return {
     name: "ruflo",
     title: "Real Ruflo workflows through the gateway, on a real KV cache",
-    minutes: 45,
+    minutes: 48,
     seeds: 5,
     model: "tiny5m",
     kvTokens: 1_536,

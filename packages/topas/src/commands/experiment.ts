@@ -30,7 +30,7 @@ const SHAPES = fileURLToPath(new URL("../../../../results/ruflo/shapes", import.
 /** `topas experiment`: a preset from grid to report, in the simulator or on the embedded engine. */
 export function experimentCommand(program: Command): void {
   const all = experiments();
-  const presets = [...all.map(({ name, minutes }) => `${name} (${minutes} min)`), "ruflo (45 min, embedded engine)"].join(", ");
+  const presets = [...all.map(({ name, minutes }) => `${name} (${minutes} min)`), "ruflo (48 min, embedded engine)"].join(", ");
   program
     .command("experiment")
     .description("compare schedulers on identical workloads and write results.json, report.html and REPORT.md")
