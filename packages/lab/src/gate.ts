@@ -5,10 +5,10 @@ import type { Clause, Gate, Results, Run } from "./results/schema.ts";
 import { createRng } from "@topas/sim";
 
 /** Limits of the promotion gate (ruvnet/ruflo#3141). */
-export const GATE = { gain: 0.15, sureGain: 0.1, wallShare: 0.01, tail: 0.05, success: 0.001, noHarm: 0.02 } as const;
+const GATE = { gain: 0.15, sureGain: 0.1, wallShare: 0.01, tail: 0.05, success: 0.001, noHarm: 0.02 } as const;
 
 /** Workloads whose tail must not suffer, whatever is gained elsewhere; beside them whatever runs at low load. */
-export const PROTECTED = ["sop-as-shipped", "chat", "one-agent", "no-prefix"];
+const PROTECTED = ["sop-as-shipped", "chat", "one-agent", "no-prefix"];
 /** The same, by how the names begin: in live runs, what shares the engine with the workflow. */
 const PROTECTED_BESIDE = ["chat beside ", "background beside "];
 const REAL_WORKFLOW = "ruflo-r";

@@ -124,7 +124,7 @@ export function computedPrompt(request: RequestState): number {
   return Math.max(0, request.spec.ownPromptTokens - request.reusedTokens);
 }
 
-export function meanPrompt(state: State, keys: readonly string[]): number {
+function meanPrompt(state: State, keys: readonly string[]): number {
   return blendedMean(
     state.profile,
     keys,

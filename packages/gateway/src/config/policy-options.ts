@@ -39,8 +39,6 @@ export const policyOptionsSchema = z.strictObject({
   ttlSeconds: z.number().min(0).max(86_400).optional(),
 });
 
-export type PolicyOptionsInFile = z.infer<typeof policyOptionsSchema>;
-
 /** Read by every search and index policy beside the options it lists. */
 const FALLBACK_ARM = ["fallback", "fallbackSamples", "fallbackTruncated", "fallbackError"];
 

@@ -15,7 +15,7 @@ export function healthRoutes(app: FastifyInstance, scheduler: Scheduler, isDrain
 }
 
 /** null: ready. */
-export function notReady(scheduler: Scheduler, draining: boolean): string | null {
+function notReady(scheduler: Scheduler, draining: boolean): string | null {
   if (draining) return "shutting_down";
   const { ready, reason } = scheduler.health();
   return ready ? null : (reason ?? "no_progress");

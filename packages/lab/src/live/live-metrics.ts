@@ -21,7 +21,7 @@ export interface Observed {
 /** A call that waits longer for its admission is starved: half of the time after which Ruflo's client gives up. */
 export const LIVE_STARVE_SECONDS = 30;
 /** Longer than a decode step of the CPU engine; what waits less waits for the step, not for another call. */
-const STEP_SECONDS = 0.05;
+export const LIVE_STEP_SECONDS = 0.05;
 
 /** Metrics of the jobs of one class; what the engine holds and does is the whole engine's. Null where a live engine cannot say. */
 export function liveMetrics(observed: Observed, of: JobClass): Metrics {
@@ -42,7 +42,7 @@ export function liveMetrics(observed: Observed, of: JobClass): Metrics {
     engine: { budgetTokens, devices: 1, movedBytes: counters["moved_bytes_total"] ?? 0 },
     endSeconds,
   };
-  const waited = waitingOf(observed.calls.flatMap(admitted), prefixesOf(observed.calls), budgetTokens, STEP_SECONDS);
+  const waited = waitingOf(observed.calls.flatMap(admitted), prefixesOf(observed.calls), budgetTokens, LIVE_STEP_SECONDS);
   return { ...pick(measure(log, { starveAfterSeconds: LIVE_STARVE_SECONDS })), ...waited, gpuHours: null };
 }
 

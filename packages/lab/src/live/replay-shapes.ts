@@ -12,7 +12,7 @@ import type { Results } from "../results/schema.ts";
 import { pick } from "../run/run-cell.ts";
 import { trendOf, isUnstable } from "../run/stability.ts";
 import { waitingOf } from "../run/waiting.ts";
-import { LIVE_STARVE_SECONDS } from "./live-metrics.ts";
+import { LIVE_STARVE_SECONDS, LIVE_STEP_SECONDS } from "./live-metrics.ts";
 import { rowOf, type TabledRun } from "./live-results.ts";
 import { twinConfig } from "./predict.ts";
 import { readShapes, readShapesProfiles, type Shape } from "./shapes.ts";
@@ -26,9 +26,6 @@ export interface ReplayShapesOptions {
   readonly command: string;
   readonly write?: (text: string) => void;
 }
-
-/** A step of the CPU engine and less. */
-const STEP_SECONDS = 0.05;
 
 /** The shapes that a live run recorded, simulated under every policy: the same on any machine. @throws RangeError when there is none. */
 export function replayShapes({ experiment, shapes: folder, out, command, write = () => {} }: ReplayShapesOptions): Results {
@@ -108,7 +105,7 @@ function metricsOf({ agents, tasks }: Shape, result: SimResult, of: JobClass): M
     tasks: log.tasks.filter(({ id }) => ids.has(id)),
     requests: log.requests.filter(({ task }) => ids.has(task)),
   };
-  const waited = waitingOf(result.calls, agents, result.budgetTokens, STEP_SECONDS);
+  const waited = waitingOf(result.calls, agents, result.budgetTokens, LIVE_STEP_SECONDS);
   return {
     ...pick(measure(mine, { starveAfterSeconds: LIVE_STARVE_SECONDS })),
     ...waited,

@@ -7,7 +7,7 @@ import type { Experiment } from "./preset.ts";
 
 /** Every length of a simulated preset over its length here; and the same for waits, since a small model is also faster. */
 export const TOKEN_SCALE = 8;
-export const WAIT_SCALE = 20;
+const WAIT_SCALE = 20;
 
 const JOBS = 30;
 /** The cache comes in these. */

@@ -8,7 +8,7 @@ import type { Comparison, Run } from "./schema.ts";
 
 /** The baselines of the paper's tables as shipped: head of line, on the controlled engine; and a live engine left to itself. */
 export const SHIPPED_BASELINES = ["passthrough", "fcfs", "lpm", "task-fcfs", "las", "spf"];
-export const COMPARED: readonly MetricName[] = ["jctMeanS", "jctP99S", "ttftP99S", "throughputReqS", "slowdownP99"];
+const COMPARED: readonly MetricName[] = ["jctMeanS", "jctP99S", "ttftP99S", "throughputReqS", "slowdownP99"];
 
 /** Runs of one setting, all policies and seeds. */
 export function bySetting(runs: readonly Run[]): Run[][] {

@@ -44,7 +44,7 @@ function warmUp(): void {
 }
 
 /** `5 calls, 5 receipts; 0.21 ms a call, 0.80 ms at worst`. */
-export function statsLine({ calls, receipts, totalMs, worstMs }: RufloReceiptsStats): string {
+function statsLine({ calls, receipts, totalMs, worstMs }: RufloReceiptsStats): string {
   const mean = calls === 0 ? 0 : totalMs / calls;
   return `${calls} calls, ${receipts} receipts; ${mean.toFixed(2)} ms a call, ${worstMs.toFixed(2)} ms at worst`;
 }

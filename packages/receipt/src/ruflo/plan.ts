@@ -2,7 +2,7 @@ import type { Workflow } from "../v1/workflow.ts";
 import { agentIds, callsFrom, declaredRounds, isTask, stageIds, stepAfter, waitAfter, type Bounds, type Step } from "./steps.ts";
 
 /** More task steps than this get no graph: stage and agent still go out with every call. */
-export const GRAPH_STAGES_MAX = 300;
+const GRAPH_STAGES_MAX = 300;
 
 /** Everything a v3 workflow tells before it runs. Positions are those of its `steps`. */
 export interface Plan {

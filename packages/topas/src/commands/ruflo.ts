@@ -6,7 +6,7 @@ import { PINS } from "../ruflo/pins.ts";
 import { runCommand } from "../ruflo/run-command.ts";
 import { readSetup, setupRuflo } from "../ruflo/setup.ts";
 
-export const RUFLO_FOLDER = ".topas/ruflo";
+const RUFLO_FOLDER = ".topas/ruflo";
 
 /** `topas ruflo`: fetch the published packages, and what to put into Ruflo's environment (docs/ruflo.md). */
 export function rufloCommand(program: Command): void {

@@ -125,7 +125,7 @@ function heldBy(flags: ServeFlags, given: (name: string) => boolean): Partial<Li
   };
 }
 
-export function banner(
+function banner(
   url: string,
   policy: string,
   engine: { engine: string; model: string; kvBudgetTokens: number | null; notes: readonly string[] },
