@@ -53,7 +53,7 @@ export function policyOf(config: SimConfig): Policy | null {
   if (isJoint(config.rules) && !policy.options.governs)
     throw new RangeError(`policy ${policy.id} leaves the engine to itself: use stock rules`);
   if (!isJoint(config.rules) && policy.options.governs && policy.preempt.voluntary)
-    throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules oracle`);
+    throw new RangeError(`policy ${policy.id} preempts, which ${config.rules} cannot do: use rules joint`);
   return policy;
 }
 

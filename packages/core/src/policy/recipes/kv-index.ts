@@ -11,7 +11,7 @@ const KNOBS = ["kappa", "difficulty", "decline", "declineBelow", "declineHold", 
 function indexed(description: string, options: Partial<AllOptions>, more: Partial<Recipe> = {}): Recipe {
   return {
     description,
-    source: "ours, a hypothesis (algorithm 5)",
+    source: "ours, a hypothesis",
     order: kvIndex,
     reserve: peak,
     evict: value,
