@@ -3,6 +3,7 @@ import { decodeSeconds, prefillSeconds } from "./model/step-time.ts";
 import type { RulesId } from "./rules/rules.ts";
 import type { SimConfig } from "./sim-config.ts";
 import { simulate } from "./simulate.ts";
+import { makeWorkload } from "./workload/make-workload.ts";
 import { flatTasks, PLAIN, randomTasks } from "./testing/workloads.ts";
 import { readProfile } from "../bench/read-profile.ts";
 
@@ -29,6 +30,14 @@ test.each(stock)("equal configurations give equal bytes: %s", (rules) => {
   const [one, two] = [run({ rules, record: { log: "full" } }), run({ rules, record: { log: "full" } })];
   expect(JSON.stringify(one.recorder.rows)).toBe(JSON.stringify(two.recorder.rows));
   expect(JSON.stringify(one.calls)).toBe(JSON.stringify(two.calls));
+});
+
+test("a policy that moves prefixes to and fro and lets nobody run is stopped and named", () => {
+  const options = { budgetTokens: 20_000 };
+  const load = makeWorkload("paper-chain3", { seed: 1, tasks: 40, arrival: "poisson", ratePerSecond: 0.15, options });
+  const changes = { rulesOptions: { hostTier: "pcie" }, policyOptions: { reserve: "mean" } } as const;
+  const norm: SimConfig = { profile, budget: 20_000, rules: "joint", policy: "topas-norm", ...changes, ...load };
+  expect(() => simulate(norm)).toThrow(/^livelock at [\d.]+ s: topas-norm made 2000 decisions and the engine no step$/);
 });
 
 describe("passthrough is the stock engine, step for step", () => {

@@ -68,6 +68,9 @@ export interface SimResult {
   readonly stepHash: string;
 }
 
+/** A policy that moves prefixes to and fro for so long lets nobody run. */
+const DECISIONS_WITHOUT_STEP = 2_000;
+
 /** Runs every task to its end, or up to the horizon, in virtual time. Equal configurations give byte-identical results. */
 export function simulate(config: SimConfig): SimResult {
   return new Simulation(config).run();
@@ -127,6 +130,7 @@ class Simulation {
     let stepEnds: number | null = null;
     const horizon = horizonOf(this.config);
     let now = 0;
+    let decidedAtStep = 0;
     for (;;) {
       const due = clock.nextSeconds();
       if (Math.min(stepEnds ?? Infinity, due ?? Infinity) > horizon && (stepEnds ?? due) !== null)
@@ -136,6 +140,7 @@ class Simulation {
         clock.nowSeconds = now;
         stepEnds = null;
         engine.end(now);
+        decidedAtStep = governor?.decisions ?? 0;
         this.check();
         if (due === now) clock.advance();
       } else if (due !== null) {
@@ -144,6 +149,10 @@ class Simulation {
         this.check();
       } else break;
       if (clock.nextSeconds() === now) continue;
+      if ((governor?.decisions ?? 0) - decidedAtStep > DECISIONS_WITHOUT_STEP)
+        throw new Error(
+          `livelock at ${now} s: ${this.config.policy} made ${DECISIONS_WITHOUT_STEP} decisions and the engine no step`,
+        );
       if (governor === null) this.submitFresh(now);
       else governor.settle(now);
       if (stepEnds === null) {
