@@ -19,7 +19,7 @@ export interface Forest {
   readonly series: readonly { readonly name: string; readonly points: readonly ForestPoint[] }[];
 }
 
-const [WIDTH, LEFT, RIGHT, TOP, BOTTOM, LINE] = [980, 330, 190, 52, 46, 12];
+const [WIDTH, LEFT, RIGHT, TOP, BOTTOM, LINE] = [1050, 400, 190, 52, 46, 12];
 const PLOT_W = WIDTH - LEFT - RIGHT;
 /** Farther right than this many times the dashed line a point is written out at the edge. */
 const FARTHEST = 2.5;
@@ -42,7 +42,9 @@ export function forest({ title, note, xLabel, level, slots, series }: Forest): s
       `<line x1="${n(x(tick))}" x2="${n(x(tick))}" y1="${TOP}" y2="${n(bottom)}" stroke="#e4e4e4"/>` +
       text(x(tick), bottom + 16, String(Number(tick.toPrecision(3))), 'text-anchor="middle"'),
   );
-  const names = slots.map((slot, i) => text(LEFT - 10, TOP + slotHeight * (i + 0.5) + 4, shortened(slot), 'text-anchor="end"'));
+  const names = slots.map((slot, i) =>
+    text(LEFT - 10, TOP + slotHeight * (i + 0.5) + 4, shortened(slot), 'text-anchor="end" font-size="11"'),
+  );
   const bands = slots.flatMap((_, i) =>
     i % 2 === 0
       ? []
@@ -95,6 +97,8 @@ function niceTicks(from: number, to: number): number[] {
   return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) => (first + i) * step);
 }
 
+/** What a reader can do without goes first. */
 function shortened(name: string): string {
-  return name.length > 54 ? `${name.slice(0, 53)}…` : name;
+  const brief = name.replace(", each its own reserve", "").replace("every row reserve", "reserve");
+  return brief.length > 58 ? `${brief.slice(0, 57)}…` : brief;
 }
