@@ -41,9 +41,9 @@ const NO_AGE = Number.MAX_SAFE_INTEGER;
 const NOTHING: ReadonlySet<string> = new Set();
 
 export interface Weights {
-  of(request: RequestState): Weight;
+  readonly of: (request: RequestState) => Weight;
   /** Those of a whole queue, in order; to be read before the next call. */
-  ofAll(queue: readonly RequestState[]): readonly Weight[];
+  readonly ofAll: (queue: readonly RequestState[]) => readonly Weight[];
 }
 
 export function createWeights(view: View, options: PolicyOptions): Weights {
