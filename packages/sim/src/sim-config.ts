@@ -23,6 +23,8 @@ export interface SimConfig {
   /** What a preempted call of a controlled engine loses. Default: swap with a host tier, else prefill again. */
   readonly redo?: CoreConfig["redo"];
   readonly maxRunning?: number;
+  /** A policy that moves prefixes to and fro for so many decisions lets nobody run: the run ends with an error. Default 10,000. */
+  readonly decisionsWithoutStep?: number;
   /** Keep the private KV of stages with several rounds between rounds (controlled engine; stock caches decide themselves). */
   readonly keepSessions?: boolean;
   /** Virtual time at which an unfinished run is stopped. Default: far behind what any run needs that gets anywhere. */

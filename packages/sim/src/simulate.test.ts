@@ -36,7 +36,15 @@ test("a policy that moves prefixes to and fro and lets nobody run is stopped and
   const options = { budgetTokens: 20_000 };
   const load = makeWorkload("paper-chain3", { seed: 1, tasks: 40, arrival: "poisson", ratePerSecond: 0.15, options });
   const changes = { rulesOptions: { hostTier: "pcie" }, policyOptions: { reserve: "mean" } } as const;
-  const norm: SimConfig = { profile, budget: 20_000, rules: "joint", policy: "topas-norm", ...changes, ...load };
+  const norm: SimConfig = {
+    profile,
+    budget: 20_000,
+    rules: "joint",
+    policy: "topas-norm",
+    decisionsWithoutStep: 2_000,
+    ...changes,
+    ...load,
+  };
   expect(() => simulate(norm)).toThrow(/^livelock at [\d.]+ s: topas-norm made 2000 decisions and the engine no step$/);
 });
 

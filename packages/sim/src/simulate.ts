@@ -68,9 +68,6 @@ export interface SimResult {
   readonly stepHash: string;
 }
 
-/** A policy that moves prefixes to and fro for so long lets nobody run. */
-const DECISIONS_WITHOUT_STEP = 2_000;
-
 /** Runs every task to its end, or up to the horizon, in virtual time. Equal configurations give byte-identical results. */
 export function simulate(config: SimConfig): SimResult {
   return new Simulation(config).run();
@@ -131,6 +128,7 @@ class Simulation {
     const horizon = horizonOf(this.config);
     let now = 0;
     let decidedAtStep = 0;
+    const { decisionsWithoutStep = 10_000 } = this.config;
     for (;;) {
       const due = clock.nextSeconds();
       if (Math.min(stepEnds ?? Infinity, due ?? Infinity) > horizon && (stepEnds ?? due) !== null)
@@ -149,9 +147,9 @@ class Simulation {
         this.check();
       } else break;
       if (clock.nextSeconds() === now) continue;
-      if ((governor?.decisions ?? 0) - decidedAtStep > DECISIONS_WITHOUT_STEP)
+      if ((governor?.decisions ?? 0) - decidedAtStep > decisionsWithoutStep)
         throw new Error(
-          `livelock at ${now} s: ${this.config.policy} made ${DECISIONS_WITHOUT_STEP} decisions and the engine no step`,
+          `livelock at ${now} s: ${this.config.policy} made ${decisionsWithoutStep} decisions and the engine no step`,
         );
       if (governor === null) this.submitFresh(now);
       else governor.settle(now);
