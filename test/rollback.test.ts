@@ -69,7 +69,7 @@ const WAYS: Record<string, { off: (drill: Drill) => Promise<unknown>; on: (drill
 };
 
 it.each(Object.keys(WAYS))(
-  "rollback under load by %s: nothing lost, nothing twice, engine defaults, and back",
+  "K09: rollback under load by %s: nothing lost, nothing twice, engine defaults, and back",
   { timeout: 60_000 },
   async (name) => {
     const way = WAYS[name]!;

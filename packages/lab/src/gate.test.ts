@@ -93,7 +93,7 @@ describe("other clauses", () => {
     expect(at(0.01).reasons).toEqual(["overhead"]);
     expect(at(0.00999).decision).toBe("promote");
   });
-  it("a protected workload with a worse tail holds whatever is gained elsewhere", () => {
+  it("K10: a protected workload with a worse tail holds whatever is gained elsewhere", () => {
     for (const name of ["chat", "chat beside ruflo-record", "background beside ruflo-record"]) {
       const runs = [...pair("ruflo-record", { mean: 7, p99: 80 }), ...pair(name, { mean: 10, p99: 106 })];
       const said = gate({ mean: 7, p99: 80 }, { runs });

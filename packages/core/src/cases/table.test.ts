@@ -18,7 +18,7 @@ describe("docs/cases.md", () => {
   it("names only files that exist and hold a test of that number", () => {
     for (const { number, where } of rows)
       for (const [, file] of where.matchAll(/`([^`]+\.ts)`/g)) {
-        const path = new URL(`packages/${file}`, ROOT);
+        const path = new URL(file!.startsWith("test/") ? file! : `packages/${file}`, ROOT);
         expect(existsSync(path), `${number}: ${file}`).toBe(true);
         expect(readFileSync(path, "utf8"), `${number}: ${file}`).toContain(number);
       }

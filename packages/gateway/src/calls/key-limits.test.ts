@@ -14,7 +14,7 @@ const post = (url: string, payload: unknown, headers: Record<string, string> = {
   });
 const postChat = (extra: object = {}, headers: Record<string, string> = {}) => post("/v1/chat/completions", chat(extra), headers);
 
-test("K43, K44: a key's limits hold per key, refused and broken calls give back what they took", async () => {
+test("K43, K44, K45, K69: a key's limits hold per key, refused and broken calls give back what they took", async () => {
   const keyLimiter = createKeyLimiter({ ...noKeyLimits, inFlight: 1, requestsPerMinute: 3 });
   const keys = new Map([
     ["key-one-1", "acme"],
