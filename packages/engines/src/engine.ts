@@ -143,6 +143,16 @@ export interface CallUsage {
   readonly retainedTokens: number;
 }
 
+/** Of a call of which nothing is known, or that never ran. */
+export const NO_USAGE: CallUsage = {
+  promptTokens: null,
+  cachedTokens: null,
+  completionTokens: null,
+  computedTokens: null,
+  redoneTokens: null,
+  retainedTokens: 0,
+};
+
 export type EngineCommand =
   | { readonly op: "preempt"; readonly id: string; readonly keep: "swap" | "recompute" }
   | { readonly op: "resume"; readonly id: string }

@@ -1,4 +1,4 @@
-export { EngineError } from "./engine.ts";
+export { EngineError, NO_USAGE } from "./engine.ts";
 export type {
   CallEnd,
   CallUsage,

@@ -1,9 +1,9 @@
 /** One forwarded request: bytes pass as received, backpressure reaches the socket, the end is told once. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
-import type { CallEnd, EngineSink } from "../engine.ts";
+import { NO_USAGE, type CallEnd, type EngineSink } from "../engine.ts";
 import { responseHeaders } from "./headers.ts";
-import { findReason, findUsage, NO_USAGE, Tail } from "./usage.ts";
+import { findReason, findUsage, Tail } from "./usage.ts";
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sink: EngineSink;

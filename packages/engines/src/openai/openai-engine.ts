@@ -14,11 +14,10 @@ import type {
   PreparedPrompt,
   PromptInput,
 } from "../engine.ts";
-import { EngineError } from "../engine.ts";
+import { EngineError, NO_USAGE } from "../engine.ts";
 import { estimatePrompt } from "./estimate.ts";
 import { Exchange } from "./exchange.ts";
 import { requestHeaders } from "./headers.ts";
-import { NO_USAGE } from "./usage.ts";
 
 export interface OpenAiOptions {
   /** With or without a trailing `/v1`. */

@@ -1,5 +1,5 @@
 /** Token counts of an answer, found in its last bytes. Nothing is parsed while it streams. */
-import type { CallUsage } from "../engine.ts";
+import { NO_USAGE, type CallUsage } from "../engine.ts";
 
 /** A usage block ends every dialect's answer; the terminator and trailing members fit in this many bytes. */
 const TAIL_BYTES = 16_384;
@@ -25,15 +25,6 @@ export class Tail {
     return bytes.toString("utf8", Math.max(0, bytes.length - TAIL_BYTES));
   }
 }
-
-export const NO_USAGE: CallUsage = {
-  promptTokens: null,
-  cachedTokens: null,
-  completionTokens: null,
-  computedTokens: null,
-  redoneTokens: null,
-  retainedTokens: 0,
-};
 
 /**
  * The last usage object in the text; what it does not say stays null. OpenAI counts cached tokens inside the prompt, Anthropic beside

@@ -1,4 +1,4 @@
-import type { CallEnd } from "@topas/engines";
+import { NO_USAGE, type CallEnd } from "@topas/engines";
 import type { GatewayError } from "../errors.ts";
 import type { Loop } from "../loop.ts";
 import type { CallRecord } from "./records.ts";
@@ -29,15 +29,6 @@ export function settle(
   }
   loop.requestDecision();
 }
-
-const NO_USAGE: CallEnd["usage"] = {
-  promptTokens: null,
-  cachedTokens: null,
-  completionTokens: null,
-  computedTokens: null,
-  redoneTokens: null,
-  retainedTokens: 0,
-};
 
 /** Ends a call that the engine has never seen. */
 export function endUnsubmitted(loop: Loop, record: CallRecord, reason: "cancelled" | "failed", error?: GatewayError): void {

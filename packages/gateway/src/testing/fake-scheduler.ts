@@ -1,15 +1,6 @@
-import type { EngineDescription } from "@topas/engines";
+import { NO_USAGE, type EngineDescription } from "@topas/engines";
 import { GatewayError, type ErrorCode } from "../errors.ts";
 import type { CallIdentity, Explanation, Fallback, Health, ScheduledCall, Scheduler, StateSnapshot } from "../scheduler.ts";
-
-const NO_USAGE = {
-  promptTokens: null,
-  cachedTokens: null,
-  completionTokens: null,
-  computedTokens: null,
-  redoneTokens: null,
-  retainedTokens: 0,
-};
 
 /** A scheduler without a policy: first come, first run, `slots` at a time. What a running call does is the test's `run`. */
 export class FakeScheduler implements Scheduler {

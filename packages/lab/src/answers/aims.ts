@@ -1,9 +1,8 @@
 import type { Question } from "../presets/preset.ts";
 import { bestOf, bySetting, compare } from "../results/compare.ts";
+import { TASK_TIMES } from "../results/metrics.ts";
 import type { Comparison, Falsification, Run } from "../results/schema.ts";
 import { pooled, ratioCharts, rowOf } from "./rows.ts";
-
-const METRICS = ["jctMeanS", "jctP99S"] as const;
 
 /**
  * The aim against the strongest fair simple policy: same engine, reserve and limits, skips what does not fit, best of its setting
@@ -14,7 +13,7 @@ export function againstFair(question: Question, runs: readonly Run[], percent: n
   const groups = bySetting(runs).filter((group) => (group[0]!.load ?? 0) >= fromLoad - 1e-9);
   const rows = groups.flatMap((group) =>
     policies.flatMap((policy) =>
-      METRICS.flatMap((metric): Comparison[] => {
+      TASK_TIMES.flatMap((metric): Comparison[] => {
         const fair = baselines.filter((name) => compare(group, policy, name, metric)?.sameEngine === true);
         const best = bestOf(group, fair, metric);
         return best === null ? [] : [compare(group, policy, best, metric)!];
@@ -38,7 +37,7 @@ export function againstFair(question: Question, runs: readonly Run[], percent: n
     verdict: parts.map(({ policy, met }) => `${policy} ${met}`).join("; "),
     detail: `${parts.map(({ text }) => text).join(". ")}. Aim: mean at least ${percent} % lower, p99 not worse; load >= ${fromLoad}.`,
     rows: rows.map(rowOf),
-    charts: ratioCharts(METRICS, "the strongest fair simple policy"),
+    charts: ratioCharts(TASK_TIMES, "the strongest fair simple policy"),
   };
 }
 

@@ -42,13 +42,14 @@ export function firstBehind(question: Question, found: readonly Comparison[]): F
     const said = lost.map((each) => `${METRIC_NAMES[each.metric]} ${each.ratio.toFixed(3)} at ${labelOf(each)}`);
     return `${policy}: ${said.length === 0 ? "never behind" : `behind in ${said.join("; ")}`}`;
   });
+  const whole = compared(question, found);
   return {
-    ...compared(question, found),
+    ...whole,
     verdict:
       row === null
         ? `no policy falls behind ${name}`
         : `first behind ${name}: ${row.policy}, ${METRIC_NAMES[row.metric]} ${row.ratio.toFixed(3)}, at ${labelOf(row)}`,
-    detail: `${lists.join(". ")}. ${compared(question, found).detail}`,
+    detail: `${lists.join(". ")}. ${whole.detail}`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { peakOf } from "./peak.ts";
+import { regretToClairvoyance, strongestFair } from "./aim-questions.ts";
 import type { Experiment } from "./preset.ts";
 
 const SIMPLE = peakOf("lpm-task-o", "lpm-age-s-o", "task-fcfs-o", "srpt-w-age-o");
@@ -58,25 +59,11 @@ export const FRONTIER: Experiment = {
       metrics: ["jctMeanS", "jctP99S"],
       rule: { kind: "compare" },
     },
-    {
-      test: "aim: strongest fair simple policy",
-      question:
-        "At load 0.8 and above: mean 8 % lower than the best simple policy of the same engine and reserve, p99 not worse?",
-      tables: ["frontier"],
-      policies: ["topas-guarded", "kv-index-safe", "kv-index-mean"],
-      baselines: SIMPLE.map(({ name }) => name),
-      metrics: ["jctMeanS", "jctP99S"],
-      rule: { kind: "fair", percent: 8, fromLoad: 0.8 },
-    },
-    {
-      test: "aim: regret to clairvoyance",
-      question: "Is each policy within 5 % of its own form that knows the lengths?",
-      tables: ["frontier"],
-      policies: ["topas-guarded", "kv-index-safe"],
-      baselines: ["topas-guarded foretold", "oracle-index"],
-      metrics: ["jctMeanS", "jctP99S"],
-      rule: { kind: "clairvoyant", percent: 5 },
-    },
+    strongestFair(
+      ["frontier"],
+      SIMPLE.map(({ name }) => name),
+    ),
+    regretToClairvoyance(["frontier"]),
   ],
   timed: ["kv-index-safe", "topas"],
 };

@@ -1,5 +1,6 @@
 import { AS_PRESET } from "../grid/grid.ts";
 import { peakOf } from "./peak.ts";
+import { regretToClairvoyance, strongestFair } from "./aim-questions.ts";
 import type { Experiment } from "./preset.ts";
 
 const shipped = ["fcfs", "lpm", "task-fcfs", "las", "spf"];
@@ -95,25 +96,8 @@ export const PAPER: Experiment = {
       metrics: ["jctMeanS", "jctP99S"],
       rule: { kind: "compare" },
     },
-    {
-      test: "aim: strongest fair simple policy",
-      question:
-        "At load 0.8 and above: mean 8 % lower than the best simple policy of the same engine and reserve, p99 not worse?",
-      tables: ["same engine, peak reserve", "over load"],
-      policies: ["topas-guarded", "kv-index-safe", "kv-index-mean"],
-      baselines: [...simple, "lpm-task-o peak", "task-fcfs-o peak"],
-      metrics: ["jctMeanS", "jctP99S"],
-      rule: { kind: "fair", percent: 8, fromLoad: 0.8 },
-    },
-    {
-      test: "aim: regret to clairvoyance",
-      question: "Is each policy within 5 % of its own form that knows the lengths?",
-      tables: ["over load"],
-      policies: ["topas-guarded", "kv-index-safe"],
-      baselines: ["topas-guarded foretold", "oracle-index"],
-      metrics: ["jctMeanS", "jctP99S"],
-      rule: { kind: "clairvoyant", percent: 5 },
-    },
+    strongestFair(["same engine, peak reserve", "over load"], [...simple, "lpm-task-o peak", "task-fcfs-o peak"]),
+    regretToClairvoyance(["over load"]),
   ],
   timed: ["topas", "topas-guarded", "kv-index-safe"],
 };

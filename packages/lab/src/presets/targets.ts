@@ -1,5 +1,6 @@
 import { bestOf, bySetting, compare, SHIPPED_BASELINES } from "../results/compare.ts";
 import { findPreset } from "@topas/sim";
+import { TASK_TIMES } from "../results/metrics.ts";
 import type { Run, Target } from "../results/schema.ts";
 
 interface Aim {
@@ -16,7 +17,6 @@ const AIMS: readonly Aim[] = [
   { workload: "paper-sop", paper: [9.8, 4.5], ours: [15, 5] },
   { workload: "paper-tl", paper: [22, 26.6], ours: [25, 30] },
 ];
-const METRICS = ["jctMeanS", "jctP99S"] as const;
 
 /** Our best joint policy against the best shipped baseline, per workload and metric; met or not. Each its own reserve only, at the rate of the preset where it ran. */
 export function targetsOf(runs: readonly Run[]): Target[] {
@@ -27,7 +27,7 @@ export function targetsOf(runs: readonly Run[]): Target[] {
     const aim = AIMS.find((each) => workload === each.workload || workload.startsWith(`${each.workload}-cv`));
     if (aim === undefined || !options.setting.includes("own reserve") || options.maxTokens !== "preset") return [];
     const joint = [...new Set(group.filter(({ condition }) => condition === "D").map(({ policy }) => policy))];
-    return METRICS.flatMap((metric, i): Target[] => {
+    return TASK_TIMES.flatMap((metric, i): Target[] => {
       const policy = bestOf(group, joint, metric);
       const baseline = bestOf(group, SHIPPED_BASELINES, metric);
       const row = policy === null || baseline === null ? null : compare(group, policy, baseline, metric);

@@ -41,6 +41,9 @@ export type Metrics = Readonly<z.infer<typeof Metrics>>;
 
 export type MetricName = Exclude<keyof Metrics, "pinnedPrefixShare">;
 
+/** What every claim is made of. */
+export const TASK_TIMES = ["jctMeanS", "jctP99S"] as const;
+
 /** Of a run that failed. */
 export const NO_METRICS: Metrics = {
   tasks: 0,
